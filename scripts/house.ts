@@ -125,6 +125,7 @@ const LINES = {
   rules: 995,
   create: 190,
   rows: 425,
+  cluster: 870,
   skills: 520,
   stores: 440,
   plugins: 965,

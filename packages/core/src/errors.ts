@@ -20,6 +20,8 @@ export type TreadleErrorCode =
   | 'session_busy'
   /** A newer drive took the session over; this one may write nothing any more. */
   | 'fenced'
+  /** `yield` gave the session up amid a run, which goes on where the session is driven next. */
+  | 'session_yielded'
   /** The agent that a session was made with isn't known where it is to be driven. */
   | 'agent_not_found'
   /** No session with that id. */

@@ -49,7 +49,15 @@ const CODES: Readonly<Record<number, readonly string[]>> = {
   415: ['unsupported_media_type'],
   422: ['idempotency_mismatch'],
   429: ['too_many_requests'],
-  503: ['too_many_connections', 'draining', 'fenced', 'journal_failed', 'journal_timeout', 'blob_failed'],
+  503: [
+    'too_many_connections',
+    'draining',
+    'fenced',
+    'session_yielded',
+    'journal_failed',
+    'journal_timeout',
+    'blob_failed',
+  ],
 };
 
 const STATUS = new Map(Object.entries(CODES).flatMap(([status, codes]) => codes.map((code) => [code, Number(status)])));

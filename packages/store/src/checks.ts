@@ -22,8 +22,24 @@ export function refuseHeld(
   except?: string,
 ): void {
   if (!holder || holder.id === except) return;
-  if (Number(holder.expiresAt) <= clock.now() || processes.isGone(holder)) return;
+  if (!holderCheck({ clock, processes })(holder)) return;
   throw journalErrors.busy(sessionId, { id: holder.id, label: holder.label });
+}
+
+/** Says of holders whether they live; of each process once, for it may hold many sessions. */
+export function holderCheck({
+  clock,
+  processes,
+}: Pick<Leasing, 'clock' | 'processes'>): (holder: ProcessIdentity & Pick<Holder, 'expiresAt'>) => boolean {
+  const gone = new Map<string, boolean>();
+  const now = clock.now();
+  return (holder) => {
+    if (Number(holder.expiresAt) <= now) return false;
+    const key = `${holder.pid} ${holder.start} ${holder.host}`;
+    const isGone = gone.get(key) ?? processes.isGone(holder);
+    gone.set(key, isGone);
+    return !isGone;
+  };
 }
 
 /** Throws when a log that ends at `last` has no event of that number. */

@@ -18,8 +18,41 @@ export interface Claim {
   readonly leaseMs: number;
   /** Extends the lease. False when the session was taken over. */
   renew(): Promise<boolean>;
-  /** Lets the session go. Never throws for a claim already lost. */
-  release(): Promise<void>;
+  /**
+   * Lets the session go, and says in the same write when it wants to be driven again. Without `rest` it stays due, as it
+   * became with the claim. Never throws for a claim already lost.
+   */
+  release(rest?: Rest): Promise<void>;
+}
+
+/** How a drive leaves a session: what its row among the wakes says from then on. */
+export interface Rest {
+  /** The last event that the drive has seen. When the log is longer by then, the session is due at once. */
+  readonly seen: number;
+  /** When it wants to be driven again, in milliseconds since 1970; null for not before the next input. */
+  readonly wakeAt: number | null;
+  /** For lists: what the session is at. */
+  readonly status: 'idle' | 'running' | 'paused';
+  /** For lists: what a paused run waits for, each kind once. */
+  readonly waitsFor: readonly ('approval' | 'question' | 'client_tool')[];
+}
+
+/** A session that wants to be driven, and that nobody alive holds. */
+export interface DueSession {
+  readonly sessionId: string;
+  /** Since when, in milliseconds since 1970. */
+  readonly dueAt: number;
+  readonly agentId?: string;
+}
+
+/** Which sessions `due` returns. */
+export interface DueOptions {
+  /** Those that are due by then, in milliseconds since 1970. */
+  readonly before: number;
+  /** At most so many, those due first before the others. Default 50. */
+  readonly limit?: number;
+  /** Only sessions of these agents, and those that name none. Default: of all. */
+  readonly agents?: readonly string[];
 }
 
 /** The outcome of an append. */
@@ -125,7 +158,7 @@ export interface Journal {
   /**
    * Writes all events or none. `ok: false` when the log is ahead of `expectedSeq` through posts only. Rejects with
    * `fenced` when a higher epoch exists, the claim was released, or the log is otherwise not where the drive thinks it
-   * is: that drive may write nothing any more. A claim whose lease lapsed may write until someone takes the session.
+   * is: that drive may write nothing any more.
    */
   append(
     sessionId: string,
@@ -155,6 +188,12 @@ export interface Journal {
    * never listed twice, but may be missed by the later pages.
    */
   list(options?: ListOptions): Promise<SessionPage>;
+  /**
+   * Sessions that want to be driven, found without opening any. One is due when an input was posted to it that no drive
+   * has let go after, when its time has come (`Rest.wakeAt`), and when the process that held it is no more. Never those
+   * that another session drives (`isDrivenElsewhere`).
+   */
+  due(options: DueOptions): Promise<readonly DueSession[]>;
   /**
    * Deletes a session; its id is free again. What forks still use of it stays readable through them. `session_busy` while
    * a claim on it is alive.

@@ -1,7 +1,7 @@
 import type { DurableEvent, DurableEventBody } from '../events/events.ts';
 import type { Owner } from './journal.ts';
 import { changesFacts, factsAfter, type SessionFacts } from './session-facts.ts';
-import { firstPromptOf } from './support.ts';
+import { firstPromptOf, isDrivenElsewhere } from './support.ts';
 
 /** One log. A fork points at its parent's log, which outlives the parent's removal from the index. */
 export interface Log {
@@ -24,6 +24,8 @@ export interface Log {
   /** Where inputs were posted, by key. */
   readonly keys: Map<string, number>;
   readonly snapshots: Map<number, string>;
+  /** What it waits for, and since when it is due; null for one that another session drives. */
+  wake: { dueAt: number | null } | null;
 }
 
 export const seqOf = (log: Log): number => log.base + log.own.length;
@@ -40,6 +42,7 @@ export function addEvent(log: Log, body: DurableEventBody): DurableEvent {
     }
   }
   log.updatedAt = event.at;
+  if (isDrivenElsewhere(body)) log.wake = null;
   return event;
 }
 

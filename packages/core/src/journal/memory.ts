@@ -2,6 +2,8 @@ import type { DurableEventBody, SessionInput } from '../events/events.ts';
 import type {
   AppendOutcome,
   Claim,
+  DueOptions,
+  DueSession,
   Journal,
   ListOptions,
   Owner,
@@ -12,7 +14,7 @@ import type {
 } from './journal.ts';
 import { addEvent, reading, seqOf, type Log } from './memory-log.ts';
 import { factsAfter } from './session-facts.ts';
-import { agentIdOf, journalErrors, thinSnapshots } from './support.ts';
+import { agentIdOf, dueAfter, journalErrors, thinSnapshots } from './support.ts';
 
 function summaryOf(log: Log): SessionSummary {
   return {
@@ -129,6 +131,7 @@ function addLog(
     holder: undefined,
     keys: new Map(),
     snapshots: new Map(),
+    wake: { dueAt: null },
   };
   log.lastAppended = addEvent(log, first).seq;
   logs.set(sessionId, log);
@@ -138,16 +141,36 @@ function take(log: Log, owner: Owner): Claim {
   if (log.holder && log.holder.id !== owner.id) throw journalErrors.busy(log.sessionId, log.holder);
   const epoch = ++log.epoch;
   log.holder = owner;
+  becomesDue(log, 0);
   return {
     sessionId: log.sessionId,
     epoch,
     seq: seqOf(log),
     leaseMs: Number.POSITIVE_INFINITY,
     renew: async () => log.epoch === epoch && log.holder !== undefined,
-    release: async () => {
-      if (log.epoch === epoch) log.holder = undefined;
+    release: async (rest) => {
+      if (log.epoch !== epoch || !log.holder) return;
+      log.holder = undefined;
+      if (rest && log.wake) log.wake.dueAt = dueAfter(rest, seqOf(log), 0);
     },
   };
+}
+
+/** A session that is due stays due since then. */
+function becomesDue({ wake }: Log, at: number): void {
+  if (wake) wake.dueAt = Math.min(wake.dueAt ?? at, at);
+}
+
+function dueIn({ logs, closed }: Store, { before, limit = 50, agents }: DueOptions): readonly DueSession[] {
+  if (closed) throw journalErrors.closed();
+  return [...logs.values()]
+    .flatMap(({ sessionId, agentId, holder, wake }): readonly DueSession[] => {
+      if (holder || wake?.dueAt == null || wake.dueAt > before) return [];
+      if (agentId === undefined) return [{ sessionId, dueAt: wake.dueAt }];
+      return agents?.includes(agentId) === false ? [] : [{ sessionId, dueAt: wake.dueAt, agentId }];
+    })
+    .toSorted((a, b) => a.dueAt - b.dueAt)
+    .slice(0, limit);
 }
 
 function write(log: Log, epoch: number, expectedSeq: number, bodies: readonly DurableEventBody[]): AppendOutcome {
@@ -217,6 +240,7 @@ export function memoryJournal(): Journal {
       const before = log.keys.get(key);
       if (before !== undefined) return { seq: before, duplicate: true };
       const { seq } = addEvent(log, { type: 'input_received', at, key, input });
+      becomesDue(log, at);
       tell(store, sessionId, seq);
       return { seq, duplicate: false };
     },
@@ -233,6 +257,7 @@ export function memoryJournal(): Journal {
       };
     },
     list: async (options = {}) => page(store, options),
+    due: async (options) => dueIn(store, options),
     async remove(sessionId) {
       const log = find(store, sessionId);
       const seq = seqOf(log);

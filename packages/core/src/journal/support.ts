@@ -1,7 +1,7 @@
 import type { DurableEventBody, SessionInput } from '../events/events.ts';
 import { TreadleError } from '../errors.ts';
 import { isDeep, isDeepText, MAX_ENVELOPE_DEPTH, TOO_DEEP } from '../json.ts';
-import type { Owner } from './journal.ts';
+import type { Owner, Rest } from './journal.ts';
 
 const FIRST_PROMPT_LENGTH = 120;
 
@@ -33,6 +33,25 @@ export function agentIdOf(first: DurableEventBody): string | undefined {
   }
   return first.agentId;
 }
+
+/**
+ * Whether an event says that the session is never due by itself: a sub-agent's, which its parent drives, and a replay, whose
+ * tools would run for real without whoever asked for it. For authors of journals: from then on the session has no wake.
+ */
+export function isDrivenElsewhere(event: DurableEventBody): boolean {
+  if (event.type === 'session_created') return event.spawnedBy !== undefined;
+  if (event.type !== 'input_received' || !('continuation' in event.input)) return false;
+  const { continuation } = event.input;
+  return continuation?.kind === 'rerun' && continuation.tag.startsWith('replay of ');
+}
+
+/**
+ * When a session is due after its drive has let it go at event `last`. For authors of journals.
+ *
+ * @param now the time at which a session is due that has got news since
+ */
+export const dueAfter = ({ seen, wakeAt }: Rest, last: number, now: number): number | null =>
+  last > seen ? now : wakeAt;
 
 /**
  * Which of a log's snapshots, named by their events, are no longer worth their room: the older they are, the further apart

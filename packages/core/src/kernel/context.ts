@@ -2,7 +2,7 @@ import type { ChildRunner, SERVICES, TaskDesk } from './features.ts';
 import type { Agent } from '../agent/agent.ts';
 import type { BlobKeeper } from '../ports/blob-keeper.ts';
 import type { LiveEvent } from '../events/events.ts';
-import type { Journal } from '../journal/journal.ts';
+import type { Claim, Journal } from '../journal/journal.ts';
 import type { SnapshotKeeper } from './snapshot/keeper.ts';
 import type { Hub } from './watching/hub.ts';
 import type { Step } from './step.ts';
@@ -16,6 +16,16 @@ import type { OpenMessage } from './perform/open-message.ts';
 import type { RunState, SessionState } from './state.ts';
 import type { ToolProgress } from './perform/tool-progress.ts';
 
+/** The session's claim in this process. */
+export interface Hold {
+  /** Takes the session for a drive. `lost` is called when another process has it. */
+  claim(lost: () => void): Promise<Claim>;
+  /** The drive has ended: lets the session go, unless something of it still runs here. */
+  letGo(): Promise<void>;
+  /** Aborted when the drive is to stop before its next step. */
+  readonly yielding: AbortSignal;
+}
+
 /** A session's ports and its state, in this process. */
 export interface SessionContext {
   readonly sessionId: string;
@@ -28,6 +38,7 @@ export interface SessionContext {
   readonly random: () => number;
   /** Shown to the next process that wants the session. */
   readonly owner: string;
+  readonly hold: Hold;
   /** The application's own, for its tools. */
   readonly appContext: unknown;
   /** Null where the session keeps none. */

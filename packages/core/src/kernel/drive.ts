@@ -3,8 +3,6 @@ import { readHandle } from '../journal/history.ts';
 import type { DurableEvent, LiveEvent } from '../events/events.ts';
 import { EVENT_VERSION } from '../events/version.ts';
 import { TreadleError } from '../errors.ts';
-import type { Claim, Owner } from '../journal/journal.ts';
-import type { Clock } from '../ports/clock.ts';
 import { callModel } from './perform/call-model.ts';
 import type { BranchPerformer, PerformContext, SessionContext } from './context.ts';
 import { decide } from './services/decide.ts';
@@ -55,10 +53,9 @@ export interface Drive {
  */
 export async function drive(session: SessionContext, given: Drive): Promise<void> {
   // The drive keeps the agent it begins with, whoever the session is handed over to meanwhile.
-  const { journal, state, agent, keeper, blobs, clock, hub } = session;
-  const owner: Owner = { id: session.ids.create('drive'), label: session.owner };
-  const claim = await journal.claim(state.sessionId, owner);
+  const { journal, state, agent, keeper, blobs, clock, hub, hold } = session;
   const interrupt = createInterrupt();
+  const claim = await hold.claim(() => interrupt.fire('lost'));
   const gone = agent.hooks ? new AbortController() : null;
   const observers = gone
     ? hookObservers(agent, state, { clock, signal: gone.signal, warn: (code, message) => warn(code, message) })
@@ -84,12 +81,14 @@ export async function drive(session: SessionContext, given: Drive): Promise<void
       gone?.abort();
     },
   });
-  const stopRenewing = keepClaim(claim, clock, interrupt);
+  hold.yielding.addEventListener('abort', log.wake);
   try {
     if (state.seq < claim.seq) await log.catchUp();
     settlements?.repeat(state.settled);
     const version = state.eventVersion < EVENT_VERSION ? { eventVersion: EVENT_VERSION } : {};
-    await log.record([{ type: 'drive_started', at: clock.now(), epoch: claim.epoch, owner: owner.label, ...version }]);
+    await log.record([
+      { type: 'drive_started', at: clock.now(), epoch: claim.epoch, owner: session.owner, ...version },
+    ]);
     const context = contextOf(session, agent, log, interrupt, settlements);
     for (const revive of REVIVALS) await revive(context);
     const { opened } = given;
@@ -102,11 +101,10 @@ export async function drive(session: SessionContext, given: Drive): Promise<void
     keeper?.keepIfDue(state);
     await observers?.settled();
   } finally {
-    stopRenewing();
+    hold.yielding.removeEventListener('abort', log.wake);
     await log.close();
     await settlements?.done();
-    // What is in the log stands. A claim that can't be let go lapses by itself.
-    await claim.release().catch(() => {});
+    await hold.letGo();
   }
 }
 
@@ -117,8 +115,8 @@ function contextOf(
   interrupt: Interrupt,
   settlements: LedgerSettlements | null,
 ): PerformContext {
-  const { sessionId, journal, state, keeper, clock, ids, random, owner, blobs, hub, tasks, branches, childRunner } =
-    session;
+  const { sessionId, journal, state, keeper, clock, ids, random, owner, hold, blobs, hub } = session;
+  const { tasks, branches, childRunner } = session;
   const emit = (event: LiveEvent): void => hub.emit(event);
   const observed = (): boolean => hub.isObserved();
   return {
@@ -131,6 +129,7 @@ function contextOf(
     ids,
     random,
     owner,
+    hold,
     appContext: session.appContext,
     blobs,
     hub,
@@ -152,7 +151,7 @@ function contextOf(
 }
 
 async function work(driver: Agent, { drivenBy, input }: Drive, context: PerformContext): Promise<void> {
-  const { state, interrupt, blobs } = context;
+  const { state, interrupt, blobs, hold } = context;
   let stopDeadline = (): void => {};
   let timedRun: string | undefined;
   try {
@@ -167,7 +166,7 @@ async function work(driver: Agent, { drivenBy, input }: Drive, context: PerformC
         isInterrupted: interrupt.fired() !== null,
         keepsBlobs: blobs !== null,
       });
-      if (step.type === 'idle') return;
+      if (step.type === 'idle' || (hold.yielding.aborted && beginsSomething(step))) return;
       // What was to be cut short is over, and whatever comes next has its own time.
       if (state.run === null) interrupt.reset();
       if (state.run?.runId !== timedRun) {
@@ -182,6 +181,10 @@ async function work(driver: Agent, { drivenBy, input }: Drive, context: PerformC
     context.toolProgress.close();
   }
 }
+
+/** Whether a drive that is to stop leaves this to the next one: what is over may still be written down. */
+const beginsSomething = (step: Step): boolean =>
+  step.type !== 'record' || step.events.some(({ type }) => type === 'turn_started' || type === 'run_started');
 
 /** The only effects there are. */
 function perform(context: PerformContext, step: Exclude<Step, { type: 'idle' }>): Promise<unknown> {
@@ -277,26 +280,4 @@ function armDeadline(context: PerformContext): () => void {
   };
   arm();
   return () => cancel();
-}
-
-/** Renews the claim while the drive lives; when it was taken over, everything in flight stops. */
-function keepClaim(claim: Claim, clock: Clock, interrupt: Interrupt): () => void {
-  if (!Number.isFinite(claim.leaseMs)) return () => {};
-  let stopped = false;
-  let cancel = (): void => {};
-  const renew = async (): Promise<void> => {
-    // A renewal that fails once may succeed next time; the fence, not the lease, keeps the log safe.
-    const held = await claim.renew().catch(() => true);
-    if (stopped) return;
-    if (held) schedule();
-    else interrupt.fire('lost');
-  };
-  const schedule = (): void => {
-    cancel = clock.after(claim.leaseMs / 3, () => void renew(), { background: true });
-  };
-  schedule();
-  return () => {
-    stopped = true;
-    cancel();
-  };
 }

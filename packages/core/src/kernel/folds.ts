@@ -54,6 +54,8 @@ export const FOLDS: readonly Fold[] = [
 export interface SessionSlices {
   /** Titles: what it is called; null while nobody has said so. */
   title: string | null;
+  /** Titles: a run has completed. */
+  completed: boolean;
   /** Compaction: tokens of the view after the last one; null when there was none. */
   compactedTo: number | null;
   /** Turn context: what the view says newest of what providers say before turns. */
@@ -117,6 +119,7 @@ export type SettledCall = Pick<Extract<DurableEvent, { type: 'budget_settled' }>
 
 export const newSessionSlices = (): SessionSlices => ({
   title: null,
+  completed: false,
   compactedTo: null,
   slots: new Map(),
   reads: new Map(),

@@ -242,6 +242,12 @@ export interface Session<Types extends AgentTypes = AgentTypes> {
   openMessage(): LiveEvent[];
   /** Resolves when no run is being driven here. */
   idle(): Promise<void>;
+  /**
+   * Stops at the next step, so that another process can go on: no model call and no tool is begun any more, and what is under
+   * way ends first. Resolves when the session is let go; a run that was driven rejects with `session_yielded`, and its log
+   * goes on with the next drive, here or elsewhere.
+   */
+  yield(): Promise<void>;
   /** Resolves when nothing goes on beside the runs: when the session has the title that a model was asked for. */
   settled(): Promise<void>;
   /**

@@ -90,15 +90,21 @@ class Children implements ChildRunner {
     const parts = this.#parts;
     const { journal, clock } = parts;
     const until = clock.now() + BUSY_PATIENCE_MS;
+    const { yielding } = parts.hold;
     for (;;) {
       if (!child.active) await refresh(child);
+      if (yielding.aborted && !call.background) return { type: 'yielded' };
+      const stop = call.background ? null : child.hold.yield;
+      if (stop) yielding.addEventListener('abort', stop);
       const result = child.active || hasWork(child) ? await stretch(child, signal) : null;
+      if (stop) yielding.removeEventListener('abort', stop);
       const now = await readChildRun(journal, call.childSessionId, spawnKey(call.callId));
       if (now.state === 'ended' || now.state === 'refused') {
         parts.children?.delete(call.childSessionId);
         return settled(call, delegation, now);
       }
       const childRunId = now.state === 'open' ? now.runId : null;
+      if (result === 'yielded') return { type: 'yielded' };
       if (signal.aborted) return { type: 'paused', childRunId, pending: [] };
       if (result === 'busy') {
         if (clock.now() >= until) return { type: 'paused', childRunId, pending: [] };
@@ -195,7 +201,7 @@ function promptOf({ runId: parentRunId }: ChildCall, { prompt, agent, limits }: 
 }
 
 /** One drive of the sub-agent. A session that another process has is `busy`. */
-async function stretch(child: SessionParts, signal: AbortSignal): Promise<RunResult | 'busy'> {
+async function stretch(child: SessionParts, signal: AbortSignal): Promise<RunResult | 'busy' | 'yielded'> {
   const run = child.active?.control.run ?? resume(child);
   const abort = (): void => {
     // When its journal can't take it, the run fails for the same reason.
@@ -207,6 +213,7 @@ async function stretch(child: SessionParts, signal: AbortSignal): Promise<RunRes
     return await run.result;
   } catch (error) {
     if (error instanceof TreadleError && (error.code === 'session_busy' || error.code === 'fenced')) return 'busy';
+    if (error instanceof TreadleError && error.code === 'session_yielded') return 'yielded';
     throw error;
   } finally {
     signal.removeEventListener('abort', abort);

@@ -102,6 +102,10 @@ class SessionHandle implements Session {
     const parts = this.#parts;
     while (parts.active) await parts.active.ended;
   };
+  readonly yield: Session['yield'] = async () => {
+    this.#parts.hold.yield();
+    await this.idle();
+  };
   readonly settled: Session['settled'] = () => this.#parts.titler?.settled() ?? Promise.resolve();
 
   /** The parts, for what changes the session. */

@@ -12,7 +12,8 @@ import { randomIds } from '../ports/ids.ts';
 import type { SessionOptions } from './api.ts';
 import { childRunner, tellParent } from './children.ts';
 import { createExpiry, firstExpiry } from './verbs/expiry.ts';
-import type { Expiry, SessionParts } from './parts.ts';
+import { createHold } from './hold.ts';
+import type { Expiry, SessionHold, SessionParts } from './parts.ts';
 import * as runs from './runs.ts';
 import { tasksOf } from './verbs/tasks.ts';
 import { createTitler } from './verbs/title.ts';
@@ -47,6 +48,7 @@ export function partsFrom(
   // Made when there is something for them to do: most sessions are not named by a model, and never wait for anybody.
   let titler: Titler | null = null;
   let expiry: Expiry | null = null;
+  let hold: SessionHold | null = null;
   const parts: SessionParts = {
     sessionId,
     get agent() {
@@ -57,6 +59,9 @@ export function partsFrom(
     ids,
     random: options.random ?? Math.random,
     owner: options.owner ?? 'this process',
+    get hold() {
+      return (hold ??= createHold(parts));
+    },
     appContext: options.context,
     blobs,
     state,

@@ -1,6 +1,6 @@
 import type { PendingCall, SessionInput } from '../events/events.ts';
 import type { PostOutcome } from '../journal/journal.ts';
-import type { BranchPerformer, SessionContext } from '../kernel/context.ts';
+import type { BranchPerformer, Hold, SessionContext } from '../kernel/context.ts';
 import type { SessionSource } from '../kernel/services/question.ts';
 import type { RunControl } from './run.ts';
 import type { SessionMoney } from './money.ts';
@@ -9,6 +9,7 @@ import type { Titler } from '../features/titles/titler.ts';
 
 /** What the methods of a session share. */
 export interface SessionParts extends SessionContext {
+  readonly hold: SessionHold;
   /** Into this session's inbox, under a key of its own. */
   readonly post: (input: SessionInput, key?: string) => Promise<PostOutcome>;
   /** The run that is being driven here, or waits for its turn. */
@@ -37,6 +38,16 @@ export interface SessionParts extends SessionContext {
   readonly titler: Titler | null;
   /** Null where whoever opened the session sees to it. */
   readonly expiry: Expiry | null;
+}
+
+/** The claim of a session, as its methods see it. */
+export interface SessionHold extends Hold {
+  /** What ran beside the drives has ended: lets the session go, if it was kept for that. */
+  settle(): Promise<void>;
+  /** Another process has the session. */
+  lose(): void;
+  /** Has the drive stop before its next step. */
+  yield(): void;
 }
 
 /** Goes on with a run when the time is over to answer what it waits for. */

@@ -171,7 +171,7 @@ const OF_THE_RESULT: PropertyDescriptorMap = Object.fromEntries(
 );
 
 const unfinished = (): TreadleError =>
-  new TreadleError('internal', 'The drive let go of the session before the run had ended or paused.');
+  new TreadleError('session_yielded', 'The session was given up by yield(). Its run goes on where it is driven next.');
 
 /** The events that a late reader missed: from the log, then the message that is being streamed. */
 async function* missedEvents(

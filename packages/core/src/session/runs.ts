@@ -137,14 +137,19 @@ export async function tidyUp(parts: SessionParts): Promise<void> {
   if (parts.active) return;
   await inTurn(parts, async () => {
     await foldNews(parts);
-    if (
-      parts.active ||
-      hasWork(parts) ||
-      plan(parts.state, agentOfRun(parts.agent, parts.state), parts.clock.now()).type === 'idle'
-    )
-      return;
-    await driveHere(parts, () => Promise.resolve(), CLOSED_INPUT);
+    if (parts.active || hasWork(parts)) return;
+    const { state, agent, clock, hold } = parts;
+    if (plan(state, agentOfRun(agent, state), clock.now()).type !== 'idle')
+      return driveHere(parts, () => Promise.resolve(), CLOSED_INPUT);
+    // The journal is told that there is nothing to do, where nobody else is at it.
+    await hold.claim(() => {}).then(() => hold.letGo(), ifBusy);
   });
+  if (!parts.active) parts.titler?.ask();
+}
+
+/** Somebody else holds it, and says so when it lets go. */
+function ifBusy(error: unknown): void {
+  if (!isCode(error, 'session_busy')) throw error;
 }
 
 /** Binds a handle to the open run, or else to the prompt that is next. */
@@ -231,6 +236,7 @@ export async function close(parts: SessionParts, reason: string): Promise<void> 
   const named = parts.titler?.stop();
   while (parts.active) await parts.active.ended;
   await named;
+  await parts.hold.settle();
   await endSession(parts, reason);
 }
 
@@ -318,7 +324,7 @@ export function start(
       letGo();
       control.finish();
       parts.expiry?.arm();
-      if (control.endedAs() === 'completed') parts.titler?.afterRun();
+      parts.titler?.ask();
     },
     (error: unknown) => {
       letGo();
@@ -341,9 +347,14 @@ export async function driveHere(parts: SessionParts, begin: () => Promise<void>,
     const { drivenBy } = state;
     const { opened } = parts;
     parts.opened = null;
-    await drive(parts, { drivenBy, opened, begin: first, input });
+    try {
+      await drive(parts, { drivenBy, opened, begin: first, input });
+    } catch (error) {
+      if (isCode(error, 'fenced')) parts.hold.lose();
+      throw error;
+    }
     // Handed over, with something left to do: the other agent goes on.
-    if (state.drivenBy === drivenBy || !hasWork(parts)) return;
+    if (state.drivenBy === drivenBy || parts.hold.yielding.aborted || !hasWork(parts)) return;
     first = async () => {};
   }
 }

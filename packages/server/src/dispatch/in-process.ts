@@ -1,5 +1,4 @@
 import type { Dispatcher, Ids, LiveFeed } from '@treadle/core/ports';
-import type { SessionSummary } from '@treadle/core/journal';
 import { hasEnded } from '@treadle/core/tools';
 import { once } from 'node:events';
 import {
@@ -9,7 +8,6 @@ import {
   type Agent,
   type Blobs,
   type Clock,
-  type DurableEvent,
   type Journal,
   type Session,
   type TreadleEvent,
@@ -42,11 +40,18 @@ export interface InProcessOptions {
 
 /** Drives sessions in this process, and tells what happens in them. */
 export interface InProcess extends Dispatcher, LiveFeed {
-  /** Has every session driven that was left unfinished. Resolves, with their ids, once all logs have been looked at. */
+  /**
+   * From now on has every session driven that is due: those that a dead process held, those that got an input which nobody has
+   * seen to, and those whose time has come. Resolves, with the ids of the first, after the first look. None is opened to find
+   * them.
+   */
   recover(): Promise<readonly string[]>;
   /** Sessions that are being driven now. */
   readonly active: number;
-  /** Takes no more wishes, and waits for what is driven until `signal` fires. False when something was left unfinished. */
+  /**
+   * Takes no more wishes, has each drive stop at its next step, and waits for that until `signal` fires. Then what is left goes
+   * on elsewhere. False when something was cut off amid a step.
+   */
   drain(signal: AbortSignal): Promise<boolean>;
 }
 
@@ -57,19 +62,25 @@ interface Worker {
   stopWatching: () => void;
   wanted: boolean;
   working: Promise<void> | null;
-  /** Stops the timer of what it waits for and nobody may answer in time. */
-  stopTimer: () => void;
+  /** Drives that failed one after the other, and when the next is tried. */
+  failures: number;
+  notBefore: number;
   /** Each in a list of its own: the same function may be told twice. */
   readonly listeners: Set<readonly [tell: (event: TreadleEvent) => void]>;
 }
 
-/** How long another process that holds a session is left alone before it is asked for again, in milliseconds. */
-const BUSY_MS = 500;
+/** Milliseconds between looks for sessions that are due. */
+const SWEEP_MS = 200;
+/** Sessions that looks may add to those driven here: others have room, too. */
+const SLOTS = 200;
+const SHORTEST_WAIT_MS = 1000;
+const LONGEST_WAIT_MS = 300_000;
 
 /** The dispatcher of one process: a session is driven at most once at a time in it, and again for each wish that comes in between. */
 export function inProcess(options: InProcessOptions): InProcess {
   const { agentOf, onSession, keepOpen = 64, onError = () => {}, clock = systemClock, ...sessionParts } = options;
   const { journal } = sessionParts;
+  const served = sessionParts.agents?.map(({ id }) => id);
   const workers = new Map<string, Worker>();
   /** Open sessions that nobody drives, the longest idle first. */
   const resting = new Set<Worker>();
@@ -78,8 +89,8 @@ export function inProcess(options: InProcessOptions): InProcess {
   function workerOf(sessionId: string): Worker {
     let worker = workers.get(sessionId);
     if (!worker) {
-      const stops = { stopWatching: () => {}, stopTimer: () => {} };
-      worker = { sessionId, session: null, wanted: false, working: null, listeners: new Set(), ...stops };
+      const never = { failures: 0, notBefore: 0, stopWatching: () => {} };
+      worker = { sessionId, session: null, wanted: false, working: null, listeners: new Set(), ...never };
       workers.set(sessionId, worker);
     }
     return worker;
@@ -129,35 +140,66 @@ export function inProcess(options: InProcessOptions): InProcess {
       worker.wanted = false;
       try {
         const session = await opened(worker);
-        if (session.status !== 'idle' && session.canResume) {
-          await session.resume().outcome;
-          await session.idle();
-        } else await session.tidyUp();
-        wakeInTime(worker, session);
+        if (draining) return;
+        // What was posted may have started a run by itself.
+        if (session.activeRun) await session.activeRun.outcome;
+        else if (session.status !== 'idle' && session.canResume) await session.resume().outcome;
+        else await session.tidyUp();
+        await session.idle();
+        Object.assign(worker, { failures: 0, notBefore: 0 });
       } catch (error) {
-        if (error instanceof TreadleError && error.code === 'session_busy') again(worker);
-        else if (!isHarmless(error)) onError(error, worker.sessionId);
+        if (!isHarmless(error)) failed(worker, error);
         await worker.session?.idle();
       }
     }
   }
 
-  /** A question that nobody answers ends at its time, and its run goes on. */
-  function wakeInTime(worker: Worker, session: Session): void {
-    worker.stopTimer();
-    worker.stopTimer = () => {};
-    const next = Math.min(...session.pending.map(({ expiresAt = Infinity }) => expiresAt));
-    const waitMs = next - clock.now();
-    if (waitMs <= 0) worker.wanted ||= session.canResume;
-    else if (next < Infinity) {
-      const wake = (): void => start(workerOf(worker.sessionId));
-      worker.stopTimer = clock.after(waitMs, wake, { background: true });
-    }
+  /** The session stays due: it is tried again, ever more rarely. */
+  function failed(worker: Worker, error: unknown): void {
+    const waitMs = Math.min(LONGEST_WAIT_MS, SHORTEST_WAIT_MS * 2 ** worker.failures);
+    worker.failures += 1;
+    worker.notBefore = clock.now() + waitMs;
+    onError(error, worker.sessionId);
   }
 
-  /** Who holds the session may be about to let go, and not see what was posted last. */
-  function again(worker: Worker): void {
-    clock.after(BUSY_MS, () => start(workerOf(worker.sessionId)), { background: true });
+  /** Starts what is due, as far as there is room. Returns which. */
+  async function sweep(): Promise<readonly string[]> {
+    const before = clock.now();
+    const isBusy = ({ working, notBefore }: Worker): boolean => working !== null || notBefore > before;
+    const busy = [...workers.values()].filter(isBusy).length;
+    // Those that are tried later are due, too.
+    const limit = SLOTS + busy;
+    const due = await journal.due({ before, limit, ...(served && { agents: served }) });
+    const started: string[] = [];
+    for (const { sessionId, agentId } of due) {
+      if (draining || started.length + busy >= SLOTS) break;
+      // Others' sessions may lie in the same journal: whoever has their agents goes on with them.
+      if (!agentOf(agentId)) continue;
+      const worker = workerOf(sessionId);
+      if (isBusy(worker)) continue;
+      started.push(sessionId);
+      start(worker);
+    }
+    return started;
+  }
+
+  let stopSweeping = (): void => {};
+  let sweepFailed = false;
+
+  async function sweepOn(): Promise<void> {
+    try {
+      await sweep();
+      sweepFailed = false;
+    } catch (error) {
+      // An outage is told once.
+      if (!sweepFailed && !draining) onError(error, '');
+      sweepFailed = true;
+    }
+    sweepLater();
+  }
+
+  function sweepLater(): void {
+    if (!draining) stopSweeping = clock.after(SWEEP_MS, () => void sweepOn(), { background: true });
   }
 
   function start(worker: Worker): void {
@@ -193,7 +235,8 @@ export function inProcess(options: InProcessOptions): InProcess {
   }
 
   function forget(worker: Worker): void {
-    if (!worker.session && !worker.working && worker.listeners.size === 0) workers.delete(worker.sessionId);
+    const isEmpty = !worker.session && !worker.working && worker.listeners.size === 0;
+    if (isEmpty && worker.notBefore <= clock.now()) workers.delete(worker.sessionId);
   }
 
   return {
@@ -215,19 +258,17 @@ export function inProcess(options: InProcessOptions): InProcess {
       return [...workers.values()].filter(({ working }) => working !== null).length;
     },
     async recover() {
-      const unfinished: string[] = [];
-      for await (const { sessionId, agentId } of leftUnfinished(journal)) {
-        // Others' sessions may lie in the same journal: whoever has their agents goes on with them.
-        if (!agentOf(agentId)) continue;
-        if (draining) break;
-        unfinished.push(sessionId);
-        start(workerOf(sessionId));
+      try {
+        return await sweep();
+      } finally {
+        stopSweeping();
+        sweepLater();
       }
-      return unfinished;
     },
     async drain(signal) {
       draining = true;
-      for (const worker of workers.values()) worker.stopTimer();
+      stopSweeping();
+      for (const { session } of workers.values()) void session?.yield();
       const working = [...workers.values()].flatMap(({ working }) => (working ? [working] : []));
       const late = signal.aborted ? Promise.resolve(false) : once(signal, 'abort').then(() => false);
       const finished = await Promise.race([Promise.allSettled(working).then(() => true), late]);
@@ -243,54 +284,7 @@ export function inProcess(options: InProcessOptions): InProcess {
 const hasTasks = ({ session }: Worker): boolean =>
   session?.agent.background != null && session.tasks.list().some(({ status }) => !hasEnded(status));
 
-/** Nothing to do any more, or a process that took the session over: then the log is in good hands. */
-const isHarmless = (error: unknown): boolean =>
-  error instanceof TreadleError && (error.code === 'nothing_to_continue' || error.code === 'fenced');
+/** Nothing to do any more, or another process that has the session, and leaves it due where it doesn't see everything. */
+const HARMLESS: ReadonlySet<string> = new Set(['nothing_to_continue', 'fenced', 'session_busy', 'session_yielded']);
 
-/** A drive that ended in peace, or never was, leaves one of these behind. Anything else is worth a look. */
-const AT_REST: ReadonlySet<string> = new Set(['session_created', 'run_ended', 'run_paused']);
-
-/** A pause that is to end at its time is looked at too. */
-const hasTime = (event: DurableEvent): boolean =>
-  event.type === 'run_paused' && event.pending.some(({ expiresAt }) => expiresAt !== undefined);
-
-async function* leftUnfinished(journal: Journal): AsyncGenerator<SessionSummary> {
-  let cursor: string | undefined;
-  do {
-    const page = await journal.list({ limit: 200, ...(cursor === undefined ? {} : { cursor }) });
-    for (const session of page.sessions) if (await isUnfinished(journal, session)) yield session;
-    ({ cursor } = page);
-  } while (cursor !== undefined);
-}
-
-/** One that is damaged can't be gone on with, and must not keep the others from it. */
-async function isUnfinished(journal: Journal, session: SessionSummary): Promise<boolean> {
-  if (session.damage !== undefined) return false;
-  try {
-    return !(await isAtRest(journal, session.sessionId, session.seq)) && !(await isReplay(journal, session));
-  } catch (error) {
-    if ((error as { readonly code?: unknown }).code === 'journal_corrupt') return false;
-    throw error;
-  }
-}
-
-/**
- * Whether a session is a replay that was cut off with its process: nobody waits for it any more, and to go on with it would run
- * for real the tools that it had recorded results of.
- */
-async function isReplay(journal: Journal, { sessionId, tags, parent }: SessionSummary): Promise<boolean> {
-  if (!parent || tags?.includes('replay') !== true) return false;
-  for await (const event of journal.read(sessionId, parent.seq + 1)) {
-    if (event.type !== 'input_received' || !('continuation' in event.input)) continue;
-    const { continuation } = event.input;
-    if (continuation?.kind === 'rerun' && continuation.tag.startsWith('replay of ')) return true;
-  }
-  return false;
-}
-
-async function isAtRest(journal: Journal, sessionId: string, seq: number): Promise<boolean> {
-  for await (const event of journal.read(sessionId, seq)) {
-    if (!AT_REST.has(event.type) || hasTime(event)) return false;
-  }
-  return true;
-}
+const isHarmless = (error: unknown): boolean => error instanceof TreadleError && HARMLESS.has(error.code);

@@ -10,8 +10,9 @@ import {
   type JsonObject,
   type Tool,
 } from '@treadle/core';
-import { scriptedModel } from '@treadle/testing';
-import { describe, expect, it } from 'vitest';
+import { logOf, scriptedModel } from '@treadle/testing';
+import { describe, expect, it, vi } from 'vitest';
+import type { LogRecord } from '../log.ts';
 import { isRunEnd, sse, until, type Told } from '../test-support/events.ts';
 import { startServer, type TestServer } from '../test-support/server.ts';
 
@@ -280,18 +281,16 @@ it('a session that is damaged keeps no other from going on at the start', async 
   for (const id of ['a', 'b', 'c']) await journal.post(id, prompt, 'k', 0);
   const damaged: Journal = {
     ...journal,
-    // One is known to be damaged when it is listed, another one when it is read.
-    list: async (options) => {
-      const { sessions } = await journal.list(options);
-      return { sessions: sessions.map((row) => (row.sessionId === 'a' ? { ...row, damage: 'It is damaged.' } : row)) };
-    },
     read: (sessionId, from) => {
       if (sessionId !== 'c') throw new TreadleError('journal_corrupt', 'It is damaged.');
       return journal.read(sessionId, from);
     },
   };
-  const second = await startServer({ model: counting() }, { journal: damaged });
-  expect(await second.recovered).toEqual(['c']);
+  const failed: unknown[] = [];
+  const log = ({ event, ['sessionId']: id }: LogRecord): void => void (event === 'drive_failed' && failed.push(id));
+  await startServer({ model: counting() }, { journal: damaged, log });
+  await vi.waitFor(async () => expect((await logOf(journal, 'c')).at(-1)?.type).toBe('run_ended'));
+  expect(new Set(failed)).toEqual(new Set(['a', 'b']));
 });
 
 describe('background tasks', () => {

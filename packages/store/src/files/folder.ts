@@ -17,6 +17,8 @@ export interface Layout {
   readonly folder: string;
   readonly names: string;
   readonly logs: string;
+  /** A file per session that wants to be driven at some time: see `wakes.ts`. */
+  readonly wakes: string;
 }
 
 export const layoutOf = (folder: string, fs: JournalFileSystem): Layout => ({
@@ -24,6 +26,7 @@ export const layoutOf = (folder: string, fs: JournalFileSystem): Layout => ({
   folder,
   names: join(folder, 'names'),
   logs: join(folder, 'logs'),
+  wakes: join(folder, 'wakes'),
 });
 
 /**
@@ -31,7 +34,7 @@ export const layoutOf = (folder: string, fs: JournalFileSystem): Layout => ({
  *
  * @throws TreadleError `journal_too_new` when a newer version has written it; nothing is changed then.
  */
-export async function openFolder({ fs, folder, names, logs }: Layout): Promise<void> {
+export async function openFolder({ fs, folder, names, logs, wakes }: Layout): Promise<void> {
   const made = await fs.mkdir(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, 'format');
   const found = await readText(fs, path);
@@ -43,6 +46,8 @@ export async function openFolder({ fs, folder, names, logs }: Layout): Promise<v
   const isNew = [
     await fs.mkdir(names, { recursive: true, mode: 0o700 }),
     await fs.mkdir(logs, { recursive: true, mode: 0o700 }),
+    await fs.mkdir(wakes, { recursive: true, mode: 0o700 }),
+    await fs.mkdir(join(folder, 'members'), { recursive: true, mode: 0o700 }),
   ].some((first) => first !== undefined);
   if (isNew || found === null) await syncFolder(fs, folder);
   // A folder that a power failure takes away takes everything in it.

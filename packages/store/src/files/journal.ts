@@ -1,14 +1,23 @@
 import { type Clock, type DurableEvent, type Journal, errorText, systemClock, TreadleError } from '@treadle/core';
 import { journalErrors } from '@treadle/core/journal';
+import { randomUUID } from 'node:crypto';
+import { createHolding, type TakenClaim } from '../holding.ts';
 import { systemProcesses, type ProcessTable } from '../processes.ts';
 import { createWatchers } from '../watchers.ts';
 import { codeOf } from '../errors.ts';
 import { systemFiles, type JournalFileSystem } from './file-system.ts';
 import { findLog, layoutOf, openFolder } from './folder.ts';
 import { listSessions } from './list.ts';
+import { memberAt, renewMember } from './lease.ts';
 import type { DamageReport } from './log.ts';
 import { createLog, findSnapshot, readSession, removeLog, standingOf, writerOf, writeTo, type Logs } from './logs.ts';
 import { saveSnapshot } from './snapshots.ts';
+import { dueSessions, restoreMarkers } from './wakes.ts';
+import type { Writer } from './writer.ts';
+
+interface Taken extends TakenClaim {
+  readonly writer: Writer;
+}
 
 /** Options of {@link fileJournal}. */
 export interface FileJournalOptions {
@@ -18,7 +27,7 @@ export interface FileJournalOptions {
   readonly clock?: Clock;
   /** Who lives on this machine: a claim of a dead process is taken over at once. Default: the operating system's. */
   readonly processes?: ProcessTable;
-  /** Milliseconds after which a claim nobody renewed can be taken over. Default 30,000. */
+  /** Milliseconds after which the claims of a process that hangs can be taken over. Default 10,000. */
   readonly leaseMs?: number;
   /** Milliseconds between looks for other processes' writes, while anyone watches. Default 250. */
   readonly pollMs?: number;
@@ -53,12 +62,23 @@ export interface FileJournalOptions {
  * ```
  */
 export function fileJournal(options: FileJournalOptions): Journal {
-  const { clock = systemClock, processes = systemProcesses, leaseMs = 30_000, onDamage = warn, folder } = options;
+  const { clock = systemClock, processes = systemProcesses, leaseMs = 10_000, onDamage = warn, folder } = options;
   if (folder === '') throw new TreadleError('invalid_definition', 'fileJournal needs the path of a folder.');
   const { fileSystem: fs = systemFiles } = options;
-  const writing = { fs, clock, processes, leaseMs, onDamage, timeoutMs: options.lockTimeoutMs ?? 10_000 };
-  const logs: Logs = { layout: layoutOf(folder, fs), writing, writers: new Map(), named: new Map() };
-  const releases = new Set<() => Promise<void>>();
+  const member = randomUUID();
+  const layout = layoutOf(folder, fs);
+  const writing = { fs, layout, clock, processes, member, onDamage, timeoutMs: options.lockTimeoutMs ?? 10_000 };
+  const logs: Logs = { layout, writing, writers: new Map(), named: new Map() };
+  const holding = createHolding<Taken>({
+    clock,
+    leaseMs,
+    renew: async (_, until) => {
+      await run(() => renewMember(logs.layout, member, until));
+      // Nobody takes what a member holds that was heard of.
+      return [];
+    },
+    release: ({ writer, epoch }, rest) => run(() => writer.release(epoch, rest)),
+  });
   const watchers = createWatchers({
     clock,
     everyMs: options.pollMs ?? 250,
@@ -67,6 +87,7 @@ export function fileJournal(options: FileJournalOptions): Journal {
   let closed = false;
   let opening: Promise<void> | undefined;
   let closing: Promise<void> | undefined;
+  let restoring: Promise<void> | undefined;
 
   async function run<Value>(work: () => Promise<Value>): Promise<Value> {
     if (closed) throw journalErrors.closed();
@@ -97,32 +118,27 @@ export function fileJournal(options: FileJournalOptions): Journal {
   }
 
   async function shut(): Promise<void> {
-    // One that can't be released lapses by itself, or with this process.
-    await Promise.all([...releases].map((release) => release().catch(() => {})));
+    await holding.close();
     closed = true;
+    if (opening) await fs.rm(memberAt(layout, member), { force: true }).catch(() => {});
     await Promise.all([...logs.writers.values()].map((writer) => writer.then(({ close }) => close()).catch(() => {})));
     watchers.close();
   }
 
   return {
     create: (sessionId, first, fork) => run(() => createLog(logs, sessionId, first, fork)),
-    async claim(sessionId, owner) {
-      const writer = await run(() => writerOf(logs, sessionId));
-      const { epoch, seq } = await run(() => writer.claim(owner));
-      const release = (): Promise<void> => run(() => writer.release(epoch));
-      releases.add(release);
-      return {
-        sessionId,
-        epoch,
-        seq,
-        leaseMs,
-        renew: () => run(() => writer.renew(epoch)),
-        async release() {
-          if (releases.delete(release) && !closed) await release();
-        },
-      };
+    claim(sessionId, owner) {
+      return holding.claim(sessionId, () =>
+        run(async () => {
+          const writer = await writerOf(logs, sessionId);
+          // Heard of before it holds anything.
+          if (holding.held.size === 0) await renewMember(logs.layout, member, clock.now() + leaseMs);
+          return { ...(await writer.claim(owner)), writer };
+        }),
+      );
     },
     async append(sessionId, epoch, expectedSeq, events) {
+      holding.check(sessionId, epoch);
       const outcome = await run(() => writeTo(logs, sessionId, (writer) => writer.append(epoch, expectedSeq, events)));
       if (outcome.ok && events.length > 0) watchers.wrote(sessionId, expectedSeq + events.length);
       return outcome;
@@ -135,6 +151,14 @@ export function fileJournal(options: FileJournalOptions): Journal {
     read,
     watch: (sessionId, changed) => watchers.add(sessionId, changed),
     list: (listOptions = {}) => run(() => listSessions(logs, listOptions)),
+    due: (dueOptions) =>
+      run(async () => {
+        await (restoring ??= restoreMarkers(logs).catch((thrown: unknown) => {
+          restoring = undefined;
+          throw thrown;
+        }));
+        return dueSessions(logs, dueOptions);
+      }),
     async remove(sessionId) {
       await run(() => removeLog(logs, sessionId));
       watchers.removed(sessionId);

@@ -1,12 +1,13 @@
 import type { DurableEvent } from '@treadle/core';
 import type { DurableEventBody } from '@treadle/core/events';
-import { agentIdOf, journalErrors, type Snapshot } from '@treadle/core/journal';
+import { agentIdOf, isDrivenElsewhere, journalErrors, type Snapshot } from '@treadle/core/journal';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { refuseHeld, requireEvent } from '../checks.ts';
 import { codeOf, unless } from '../errors.ts';
 import { findLog, nameLog, parsedFile, readText, syncFolder, unnameLog, writeDurably, type Layout } from './folder.ts';
-import { holderOf } from './lease.ts';
+import { holderOf, writeLease } from './lease.ts';
+import { takeMarker } from './markers.ts';
 import { newLogFile, offsetAfter, readLog, refresh, refreshNamed, type LogFile } from './log.ts';
 import { draftOf } from './record.ts';
 import { dropSnapshotsAfter, newestSnapshot } from './snapshots.ts';
@@ -143,6 +144,7 @@ async function makeLog(logs: Logs, sessionId: string, first: DurableEventBody, o
   }
   const seq = (origin?.seq ?? 0) + 1;
   await writeDurably(fs, join(folder, 'log.jsonl'), draftOf(seq, false, first, seq - 1).line);
+  if (isDrivenElsewhere(first)) await writeLease(fs, folder, { epoch: 0, holder: null, wake: null });
   await syncFolder(fs, folder);
   await syncFolder(fs, logs.layout.logs);
   if (await nameLog(logs.layout, sessionId, log)) return;
@@ -162,7 +164,8 @@ export async function removeLog(logs: Logs, sessionId: string): Promise<void> {
   const writer = await writerOf(logs, sessionId);
   await writer.alone(async (lease) => {
     if ((await findLog(logs.layout, sessionId)) !== writer.log.id) throw journalErrors.notFound(sessionId);
-    refuseHeld(sessionId, holderOf(lease), logs.writing);
+    refuseHeld(sessionId, await holderOf(logs.layout, lease), logs.writing);
+    await takeMarker(logs.layout, writer.log.id, lease.wake, null);
     const folder = folderOf(logs, writer.log.id);
     await logs.layout.fs.writeFile(join(folder, 'removed'), '', { mode: 0o600 });
     await syncFolder(logs.layout.fs, folder);

@@ -1,11 +1,20 @@
 import type { DurableEventBody, SessionInput } from '@treadle/core/events';
-import { type AppendOutcome, type Owner, type PostOutcome, journalErrors } from '@treadle/core/journal';
+import {
+  type AppendOutcome,
+  dueAfter,
+  isDrivenElsewhere,
+  journalErrors,
+  type Owner,
+  type PostOutcome,
+  type Rest,
+} from '@treadle/core/journal';
 import { TreadleError } from '@treadle/core';
-import { refuseHeld } from '../checks.ts';
+import { refuseHeld, type Holder } from '../checks.ts';
 import { fstatSync } from 'node:fs';
 import type { ProcessTable } from '../processes.ts';
 import type { JournalFile } from './file-system.ts';
-import { syncFolder } from './folder.ts';
+import { syncFolder, type Layout } from './folder.ts';
+import { putMarker, takeMarker, type Wake } from './markers.ts';
 import { holderOf, readLease, writeLease, type Lease } from './lease.ts';
 import { acquireLock, type Lock, type LockOptions } from './lock.ts';
 import {
@@ -21,8 +30,10 @@ import {
 import { draftOf, mustSync, type Draft } from './record.ts';
 
 export interface WriterOptions extends LockOptions {
+  readonly layout: Layout;
   readonly processes: ProcessTable;
-  readonly leaseMs: number;
+  /** Under which this process holds sessions. */
+  readonly member: string;
   readonly onDamage: (report: DamageReport) => void;
   /** Whether the log is still that of its session. */
   readonly isNamed: () => Promise<boolean>;
@@ -34,8 +45,7 @@ export interface Writer {
   append(epoch: number, expectedSeq: number, events: readonly DurableEventBody[]): Promise<AppendOutcome>;
   post(input: SessionInput, key: string, at: number): Promise<PostOutcome>;
   claim(owner: Owner): Promise<{ readonly epoch: number; readonly seq: number }>;
-  renew(epoch: number): Promise<boolean>;
-  release(epoch: number): Promise<void>;
+  release(epoch: number, rest: Rest | undefined): Promise<void>;
   /** Makes sure that all of the log is on the disk. Only for whoever is alone. */
   sync(lease: Lease): Promise<void>;
   /** Lets the log go, when what is under way is done. */
@@ -55,6 +65,8 @@ interface Batch {
   /** Keys and appends that were gathered and aren't in the log yet. */
   readonly keys: Map<string, number>;
   lastAppended: number;
+  /** Who holds the session, when somebody wants to claim it. */
+  readonly holder: Holder | null;
 }
 
 /** The log while it is ours: what comes meanwhile needs neither lock nor look. */
@@ -81,6 +93,7 @@ interface Job {
   /** Returns what is to be done once the batch is written. */
   run(batch: Batch): () => void;
   fail(error: unknown): void;
+  readonly isClaim: boolean;
 }
 
 export function createWriter(sessionId: string, folder: string, log: LogFile, options: WriterOptions): Writer {
@@ -144,6 +157,7 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
       sync: false,
       keys: new Map(),
       lastAppended: log.lastAppended,
+      holder: batch.some(({ isClaim }) => isClaim) ? await holderOf(options.layout, held.lease) : null,
     };
     const ready: { readonly done: () => void; readonly job: Job }[] = [];
     for (const job of batch) {
@@ -155,9 +169,7 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
     }
     try {
       // The lease first: an epoch that was given out is never given out again.
-      if (gathered.leaseChanged) await writeLease(options.fs, folder, gathered.lease);
-      if (gathered.claimed) await syncFolder(options.fs, folder);
-      held.lease = gathered.lease;
+      if (gathered.leaseChanged) await changeLease(held, gathered);
       if (gathered.drafts.length > 0) await write(gathered, held);
       for (const { done } of ready) done();
     } catch (error) {
@@ -166,6 +178,17 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
     }
     // A cache: without it the log is read from its beginning.
     if (hold !== null) await indexIfDue(log).catch(() => {});
+  }
+
+  /** A marker before the wake that it stands for: one too many is passed over. */
+  async function changeLease(held: Hold, { lease, claimed }: Batch): Promise<void> {
+    const { layout, fs } = options;
+    const { wake: before } = held.lease;
+    if (lease.wake?.dueAt !== before?.dueAt) await putMarker(layout, log.id, lease.wake);
+    await writeLease(fs, folder, lease);
+    if (claimed) await syncFolder(fs, folder);
+    held.lease = lease;
+    await takeMarker(layout, log.id, before, lease.wake);
   }
 
   /**
@@ -273,8 +296,8 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
   }
 
   /** After a failed write nothing is written but leases. */
-  function submit<Value>(run: (batch: Batch) => Value, isLease = false): Promise<Value> {
-    if (broken !== null && !isLease) {
+  function submit<Value>(run: (batch: Batch) => Value, kind?: 'claim' | 'release'): Promise<Value> {
+    if (broken !== null && kind !== 'release') {
       const message = `The journal ${log.path} failed to write before. Open it again.`;
       return Promise.reject(new TreadleError('journal_failed', message, { cause: broken }));
     }
@@ -283,7 +306,7 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
         const value = run(batch);
         return () => resolve(value);
       };
-      jobs.push({ run: prepare, fail: reject });
+      jobs.push({ run: prepare, fail: reject, isClaim: kind === 'claim' });
       goOn();
     });
   }
@@ -298,9 +321,20 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
     return seq;
   }
 
-  function setLease(batch: Batch, epoch: number, holder: Lease['holder']): void {
-    batch.lease = { epoch, holder };
+  function setLease(batch: Batch, change: Partial<Lease>): void {
+    batch.lease = { ...batch.lease, ...change };
     batch.leaseChanged = true;
+  }
+
+  /** The wake with a change; null where another session drives this one. */
+  function wakeWith({ lease: { wake } }: Batch, change: Omit<Wake, 'sessionId' | 'agentId'>): Wake | null {
+    return wake === null ? null : { sessionId, agentId: log.agentId, ...change };
+  }
+
+  /** A session that is due stays due since then. */
+  function becomesDue(batch: Batch, at: number): void {
+    const { dueAt = null, status = 'idle', waitsFor = [] } = batch.lease.wake ?? {};
+    if (dueAt === null || dueAt > at) setLease(batch, { wake: wakeWith(batch, { dueAt: at, status, waitsFor }) });
   }
 
   return {
@@ -326,31 +360,34 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
       submit((batch): PostOutcome => {
         const before = batch.keys.get(key) ?? log.keys.get(key);
         if (before !== undefined) return { seq: before, duplicate: true };
-        const seq = gather(batch, true, { type: 'input_received', at, key, input });
+        const event = { type: 'input_received', at, key, input } as const;
+        const seq = gather(batch, true, event);
         batch.keys.set(key, seq);
+        if (isDrivenElsewhere(event)) setLease(batch, { wake: null });
+        else if (batch.lease.wake !== null) becomesDue(batch, at);
         return { seq, duplicate: false };
       }),
     claim: (owner) =>
       submit((batch) => {
-        refuseHeld(sessionId, holderOf(batch.lease), options, owner.id);
+        if (batch.lease.holder?.id !== owner.id) refuseHeld(sessionId, batch.lease.holder && batch.holder, options);
         const epoch = batch.lease.epoch + 1;
-        const expiresAt = options.clock.now() + options.leaseMs;
-        setLease(batch, epoch, { ...owner, process: options.processes.self(), expiresAt });
+        setLease(batch, { epoch, holder: { ...owner, process: options.processes.self(), member: options.member } });
+        // Whoever dies with it leaves it due.
+        setLease(batch, {
+          wake: wakeWith(batch, { dueAt: options.clock.now(), status: 'running', waitsFor: [] }),
+        });
         batch.claimed = true;
         return { epoch, seq: nextSeq(batch) - 1 };
-      }),
-    renew: (epoch) =>
+      }, 'claim'),
+    release: (epoch, rest) =>
       submit((batch) => {
-        const { lease } = batch;
-        if (lease.epoch !== epoch || lease.holder === null) return false;
-        const expiresAt = options.clock.now() + options.leaseMs;
-        setLease(batch, epoch, { ...lease.holder, expiresAt });
-        return true;
-      }),
-    release: (epoch) =>
-      submit((batch) => {
-        if (batch.lease.epoch === epoch && batch.lease.holder !== null) setLease(batch, epoch, null);
-      }, true),
+        if (batch.lease.epoch !== epoch || batch.lease.holder === null) return;
+        setLease(batch, { holder: null });
+        if (!rest) return;
+        const { status, waitsFor } = rest;
+        const dueAt = dueAfter(rest, nextSeq(batch) - 1, options.clock.now());
+        setLease(batch, { wake: wakeWith(batch, { dueAt, status, waitsFor }) });
+      }, 'release'),
     sync,
     close: () => queued(letGo).catch(() => {}),
     alone: (job) => queued(() => runAlone(job)),

@@ -1,6 +1,7 @@
-import type { Owner } from '@treadle/core/journal';
-import { refuseHeld, type Holder, type Leasing } from '../checks.ts';
+import type { Owner, Rest } from '@treadle/core/journal';
+import { refuseHeld, type Leasing } from '../checks.ts';
 import type { Query, Sql } from './connection/connect.ts';
+import { giveUp, leaseOf } from './members.ts';
 import { lastEvent, sessionOf } from './tables.ts';
 
 /** A lease as the journal that took it remembers it. */
@@ -22,13 +23,19 @@ export async function refuseOthers(
   session: string,
   except?: string,
 ): Promise<void> {
-  const [holder] = await sql<Holder[]>`
-    select owner_id as id, owner_label as label, pid, process_start as start, host, expires_at as "expiresAt"
-    from ${sql(schema)}.leases where session = ${session}`;
-  refuseHeld(name, holder, leasing, except);
+  const lease = await leaseOf(sql, schema, session);
+  refuseHeld(name, lease, leasing, except);
+  if (lease?.member != null && lease.id !== except) await giveUp(sql, schema, lease.member);
 }
 
-export function takeLease(sql: Sql, schema: string, leasing: Leasing, name: string, owner: Owner): Promise<Taken> {
+export function takeLease(
+  sql: Sql,
+  schema: string,
+  leasing: Leasing,
+  name: string,
+  owner: Owner,
+  member: string,
+): Promise<Taken> {
   return sql.begin(async (transaction) => {
     const { id: session } = await sessionOf(transaction, schema, name, 'update');
     await refuseOthers(transaction, schema, leasing, name, session, owner.id);
@@ -37,13 +44,19 @@ export function takeLease(sql: Sql, schema: string, leasing: Leasing, name: stri
     const epoch = Number(raised?.epoch);
     const seq = await putFence(transaction, schema, session, epoch);
     const { pid, start, host } = leasing.processes.self();
-    const expiresAt = leasing.clock.now() + leasing.leaseMs;
+    const now = leasing.clock.now();
+    // Whoever dies with it leaves it due.
     await transaction`
-      insert into ${transaction(schema)}.leases (session, epoch, owner_id, owner_label, pid, process_start, host, expires_at)
-      values (${session}, ${epoch}, ${owner.id}, ${owner.label}, ${pid}, ${start}, ${host}, ${expiresAt})
+      with due as (
+        update ${transaction(schema)}.wakes set due_at = ${Math.floor(now)}, status = 'running' where session = ${session}
+      )
+      insert into ${transaction(schema)}.leases
+        (session, epoch, owner_id, owner_label, pid, process_start, host, expires_at, member)
+      values (${session}, ${epoch}, ${owner.id}, ${owner.label}, ${pid}, ${start}, ${host}, ${Math.floor(now + leasing.leaseMs)},
+        ${member})
       on conflict (session) do update set epoch = excluded.epoch, owner_id = excluded.owner_id,
         owner_label = excluded.owner_label, pid = excluded.pid, process_start = excluded.process_start,
-        host = excluded.host, expires_at = excluded.expires_at`;
+        host = excluded.host, expires_at = excluded.expires_at, member = excluded.member`;
     return { session, epoch, seq };
   });
 }
@@ -67,22 +80,27 @@ export async function putFence(sql: Query, schema: string, session: string, epoc
   }
 }
 
-export async function renewLease(sql: Sql, schema: string, leasing: Leasing, taken: Taken): Promise<boolean> {
-  const expiresAt = leasing.clock.now() + leasing.leaseMs;
-  const { count } = await sql`
-    update ${sql(schema)}.leases set expires_at = ${expiresAt}
-    where session = ${taken.session} and epoch = ${taken.epoch}`;
-  return count === 1;
-}
-
-export async function releaseLease(sql: Sql, schema: string, { session, epoch }: Taken): Promise<void> {
+/** Lets a session go, and says when it is due again: at once, where its log has grown since it was seen. */
+export async function releaseLease(
+  sql: Sql,
+  schema: string,
+  now: number,
+  { session, epoch }: Taken,
+  rest: Rest | undefined,
+): Promise<void> {
+  const wake = rest
+    ? sql`update ${sql(schema)}.wakes as wake set status = ${rest.status}, waits_for = ${JSON.stringify(rest.waitsFor)},
+        due_at = case when released.settled > ${rest.seen} then ${Math.floor(now)}::bigint
+          else ${rest.wakeAt === null ? null : Math.ceil(rest.wakeAt)}::bigint end
+        from released where wake.session = released.session returning wake.session`
+    : sql`select session from released`;
   // Its head first, as whoever takes it does. Somebody may have posted while that was waited for, and noted it there.
   await sql`
     with last as ${lastEvent(sql, schema, sql`${session}::bigint`)}, released as (
       update ${sql(schema)}.heads as head set held = false, settled = greatest(head.settled, (select seq from last)),
         updated_at = coalesce((select at from last where last.seq >= head.settled), head.updated_at)
-      where head.session = ${session} and head.epoch = ${epoch} returning head.session, head.epoch
-    )
+      where head.session = ${session} and head.epoch = ${epoch} returning head.session, head.epoch, head.settled
+    ), woken as (${wake})
     delete from ${sql(schema)}.leases as lease using released
     where lease.session = released.session and lease.epoch = released.epoch`;
 }

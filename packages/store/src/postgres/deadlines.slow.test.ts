@@ -88,6 +88,8 @@ async function open(options: Partial<PostgresJournalOptions> = {}): Promise<Open
     maxConnections: 2,
     clock,
     answerTimeoutMs: ANSWER_MS,
+    // Hours of the clock pass in these tests.
+    leaseMs: 100_000_000,
     ...options,
   });
   closing.push(() => journal.close());

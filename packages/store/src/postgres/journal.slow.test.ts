@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Journal } from '@treadle/core';
-import { journalContract, logOf, testClock } from '@treadle/testing';
+import { systemClock, type Clock, type Journal } from '@treadle/core';
+import { journalContract, logOf } from '@treadle/testing';
 import postgres from 'postgres';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { postgresJournal, type PostgresJournalOptions } from '../postgres.ts';
@@ -237,22 +237,75 @@ describe('another process', () => {
     await ended;
   });
 
-  it('takes a session over when its lease has lapsed, and the older one writes nothing more', async () => {
+  // Nobody can tell whether the other process lives: it is on another machine.
+  const elsewhere = { self: () => ({ pid: 1, start: null, host: 'elsewhere' }), isGone: () => false };
+  const later = (): Promise<unknown> => new Promise((resolve) => void setTimeout(resolve, 20));
+
+  async function untilDue(journal: Journal, sessionId: string): Promise<void> {
+    while ((await journal.due({ before: Date.now() })).every((row) => row.sessionId !== sessionId)) await later();
+  }
+
+  it('takes a session over from one that hangs, which then writes nothing, and comes back as another', async () => {
     const url = await server.database();
-    const clock = testClock();
-    // Nobody can tell whether the other process lives: it is on another machine.
-    const elsewhere = { self: () => ({ pid: 1, start: null, host: 'elsewhere' }), isGone: () => false };
-    const first = open(url, { clock, leaseMs: 1000, processes: elsewhere });
-    const second = open(url, { clock, leaseMs: 1000 });
-    await first.create('s', created('s'));
+    let isStopped = false;
+    // Timers that come late, as after a stop of the whole process.
+    const clock: Clock = {
+      now: () => Date.now(),
+      after: (ms, fn) => systemClock.after(ms, () => isStopped || fn(), { background: true }),
+    };
+    const first = open(url, { clock, leaseMs: 500, processes: elsewhere });
+    const second = open(url, { leaseMs: 500 });
+    for (const name of ['s', 't']) await first.create(name, created(name));
     const claim = await first.claim('s', { id: 'a', label: 'first' });
+    const alone = await first.claim('t', { id: 'b', label: 'first' });
     await expect(second.claim('s', { id: 'b', label: 'second' })).rejects.toMatchObject({ code: 'session_busy' });
-    await clock.advance(1000);
+    isStopped = true;
+    await untilDue(second, 's');
     const taken = await second.claim('s', { id: 'b', label: 'second' });
     expect(taken.epoch).toBe(claim.epoch + 1);
-    await expect(first.append('s', claim.epoch, 1, [noted('t')])).rejects.toMatchObject({ code: 'fenced' });
-    expect(await claim.renew()).toBe(false);
+    for (const lost of [claim, alone]) {
+      await expect(first.append(lost.sessionId, lost.epoch, 1, [noted('t')])).rejects.toMatchObject({ code: 'fenced' });
+      expect(await lost.renew()).toBe(false);
+    }
     expect((await second.append('s', taken.epoch, 1, [noted('t')])).ok).toBe(true);
+    isStopped = false;
+    const again = await first.claim('t', { id: 'c', label: 'first' });
+    expect((await first.append('t', again.epoch, 1, [noted('t')])).ok).toBe(true);
+  });
+
+  it('takes over at once from one whose connection is gone, and gives up one that was given up once', async () => {
+    const url = await server.database();
+    const [lives, dies] = [open(url, { processes: elsewhere }), open(url, { processes: elsewhere })];
+    const survivor = open(url, { leaseMs: 1000 });
+    for (const name of ['s', 't']) await lives.create(name, created(name));
+    const [kept] = [
+      await lives.claim('s', { id: 'a', label: 'lives' }),
+      await dies.claim('t', { id: 'b', label: 'dies' }),
+    ];
+    const sql = client(url);
+    const cut = async (): Promise<void> => {
+      await sql`select pg_terminate_backend(backend) from treadle.members`;
+    };
+    // The server has been up for longer than a lease, so that a lost connection means something.
+    const [{ up }] = await sql<[{ up: number }]>`
+      select extract(epoch from clock_timestamp() - pg_postmaster_start_time())::float as up`;
+    if (up < 1.1) await new Promise((resolve) => void setTimeout(resolve, 1100 - up * 1000));
+    // Both lose it, and get another at once: nobody is dead.
+    await cut();
+    const seen = await sql`select backend from treadle.members`;
+    const until = Date.now() + 800;
+    while (Date.now() < until) expect(await survivor.due({ before: Date.now() })).toEqual([]);
+    expect(seen).toHaveLength(2);
+    expect((await lives.append('s', kept.epoch, 1, [noted('n')])).ok).toBe(true);
+    // One of them doesn't come back.
+    await sql`update treadle.members set backend = 1 where id = (select member from treadle.leases where owner_label = 'dies')`;
+    const since = Date.now();
+    await untilDue(survivor, 't');
+    expect(Date.now() - since).toBeLessThan(3000);
+    await survivor.claim('t', { id: 'c', label: 'survivor' });
+    const [{ lost }] = await sql<[{ lost: boolean }]>`select lost from treadle.members where backend = 1`;
+    expect(lost).toBe(true);
+    expect(await survivor.due({ before: Date.now() })).toEqual([]);
   });
 
   it('is told once that a session was removed, also when nothing was written before', async () => {

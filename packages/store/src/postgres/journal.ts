@@ -2,11 +2,13 @@ import { systemClock, type Clock, type DurableEvent, type Journal } from '@tread
 import { journalErrors } from '@treadle/core/journal';
 import { systemProcesses, type ProcessTable } from '../processes.ts';
 import { createWatchers } from '../watchers.ts';
-import { releaseLease, renewLease, takeLease, type Taken } from './claims.ts';
+import { createHolding } from '../holding.ts';
+import { releaseLease, takeLease, type Taken } from './claims.ts';
 import { connect, postgresError, type Connected, type PostgresConnection, type Sql } from './connection/connect.ts';
 import { listen, type Listening } from './connection/listen.ts';
 import { createTeller, endsSomething, hear, idOf } from './notices.ts';
 import { throughOutages } from './connection/outage.ts';
+import { createMember, dueSessions } from './members.ts';
 import { placeOf } from './place.ts';
 import { listSessions, lookAtAll, readEvents } from './read.ts';
 import { removeSession } from './remove.ts';
@@ -24,7 +26,10 @@ export interface PostgresJournalOptions extends PostgresConnection {
   readonly clock?: Clock;
   /** Who lives on this machine: a claim of a dead process is taken over at once. Default: the operating system's. */
   readonly processes?: ProcessTable;
-  /** Milliseconds after which a claim nobody renewed can be taken over. Default 30,000. */
+  /**
+   * Milliseconds after which the claims of a process that hangs, or can't reach the server, can be taken over. One that died
+   * is noticed by its lost connection within a second. Default 10,000.
+   */
   readonly leaseMs?: number;
   /** Milliseconds for which a write is tried again when the connection breaks or the server is down. Default 10,000. */
   readonly outageMs?: number;
@@ -44,14 +49,22 @@ interface Opened {
  * It needs the package `postgres`. It lets go of connections it made itself in `close`, and never of yours.
  */
 export function postgresJournal(options: PostgresJournalOptions): Journal {
-  const { schema = 'treadle', clock = systemClock, processes = systemProcesses, leaseMs = 30_000 } = options;
+  const { schema = 'treadle', clock = systemClock, processes = systemProcesses, leaseMs = 10_000 } = options;
   requireSchema('postgresJournal', schema);
   const leasing = { clock, processes, leaseMs };
   const outages = { clock, outageMs: options.outageMs ?? 10_000, isClosed: () => closed };
   const place = placeOf(schema);
   const watchers = createWatchers();
   const teller = createTeller(async (notices) => (await opening)?.listening.send(notices));
-  const held = new Map<string, Taken>();
+  const member = createMember(schema, leasing);
+  const holding = createHolding<Taken>({
+    clock,
+    leaseMs,
+    renew: async (held) => ((await beat()) ? [] : held),
+    release: (taken, rest) => run((sql) => releaseLease(sql, schema, clock.now(), taken, rest)),
+  });
+  /** When this process lost its connection last: the others may have lost theirs with it, and come back later. */
+  let lostAt = Number.NEGATIVE_INFINITY;
   let closed = false;
   let opening: Promise<Opened> | undefined;
   let ready: Opened | undefined;
@@ -67,6 +80,10 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
         channel: place.channel,
         heard: (notice) => hear(watchers, notice),
         look: (sql) => lookAtAll(watchers, sql, schema),
+        returned() {
+          lostAt = clock.now();
+          void holding.beat();
+        },
       });
       return { connected, listening };
     } catch (thrown) {
@@ -95,14 +112,20 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
     }
   }
 
+  /** Says that this process lives, on the connection by which the others see it. */
+  async function beat(): Promise<boolean> {
+    const { listening } = await whenOpen();
+    try {
+      return await member.beat(listening.sql);
+    } catch (thrown) {
+      throw postgresError(thrown);
+    }
+  }
+
   async function shut(): Promise<void> {
     const opened = await opening?.catch(() => undefined);
     if (opened) {
-      await Promise.all([
-        teller.flush(),
-        // One that can't be released lapses by itself, or with this process.
-        ...[...held.values()].map((taken) => run((sql) => releaseLease(sql, schema, taken)).catch(() => {})),
-      ]);
+      await Promise.all([teller.flush(), holding.close()]);
     }
     closed = true;
     watchers.close();
@@ -121,26 +144,16 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
 
   return {
     create: (sessionId, first, fork) => run((sql) => createSession(sql, schema, sessionId, first, fork)),
-    async claim(sessionId, owner) {
-      const taken = await run((sql) => takeLease(sql, schema, leasing, sessionId, owner));
-      held.set(sessionId, taken);
-      let isReleased = false;
-      return {
-        sessionId,
-        epoch: taken.epoch,
-        seq: taken.seq,
-        leaseMs,
-        renew: () => run((sql) => renewLease(sql, schema, leasing, taken)),
-        async release() {
-          if (isReleased || closed) return;
-          isReleased = true;
-          if (held.get(sessionId) === taken) held.delete(sessionId);
-          await run((sql) => releaseLease(sql, schema, taken));
-        },
-      };
+    claim(sessionId, owner) {
+      return holding.claim(sessionId, async () => {
+        // Heard of before it holds anything.
+        if (holding.held.size === 0) await beat();
+        return run((sql) => takeLease(sql, schema, leasing, sessionId, owner, member.id()));
+      });
     },
     async append(sessionId, epoch, expectedSeq, events) {
-      const taken = held.get(sessionId);
+      holding.check(sessionId, epoch);
+      const taken = holding.held.get(sessionId);
       const own = taken?.epoch === epoch ? taken : undefined;
       const isKnownEnd = own?.end === expectedSeq;
       const append = { name: sessionId, epoch, expectedSeq, session: taken?.session, isKnownEnd };
@@ -168,6 +181,7 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
       return stop;
     },
     list: (listOptions = {}) => run((sql) => listSessions(sql, schema, listOptions)),
+    due: (dueOptions) => run((sql) => dueSessions(sql, schema, leasing, dueOptions, clock.now() >= lostAt + leaseMs)),
     async remove(sessionId) {
       const { seq } = await run((sql) => sessionOf(sql, schema, sessionId));
       teller.forget(sessionId);

@@ -19,6 +19,7 @@ export async function removeSession(
     // Whoever waits to write finds nothing to write to.
     await transaction`delete from ${transaction(schema)}.heads where session = ${id}`;
     await transaction`delete from ${transaction(schema)}.leases where session = ${id}`;
+    await transaction`delete from ${transaction(schema)}.wakes where session = ${id}`;
     await transaction`delete from ${transaction(schema)}.inputs where session = ${id}`;
     await transaction`update ${transaction(schema)}.sessions set removed = true where id = ${id}`;
     await prune(transaction, schema, id);

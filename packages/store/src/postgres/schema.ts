@@ -97,6 +97,37 @@ const migrationsOf = (at: string): readonly string[] => [
   `create index heads_held on ${at}.heads (session) where held`,
   // Fences that outlive their session for a while.
   `create table ${at}.fences (session bigint primary key, removed_at timestamptz not null default now())`,
+  // The processes that hold sessions: until when, and by which connection they live.
+  `create table ${at}.members (
+      id text primary key,
+      pid integer not null,
+      process_start text,
+      host text not null,
+      expires_at timestamptz not null,
+      pooled boolean not null,
+      backend integer not null,
+      backend_start timestamptz,
+      gone_at timestamptz,
+      lost boolean not null default false
+    )`,
+  `alter table ${at}.leases add column member text`,
+  // When each session wants to be driven, what it is at and what it waits for; no row for one that another session drives.
+  // Those of an earlier version are due once where nothing says that they are at rest.
+  `create table ${at}.wakes (
+      session bigint primary key,
+      due_at bigint,
+      status text not null default 'idle',
+      waits_for text not null default '[]'
+    ) with (fillfactor = 50)`,
+  `create index wakes_due on ${at}.wakes (due_at) where due_at is not null`,
+  `insert into ${at}.wakes (session, due_at)
+    select session.id, case when left(last.body, 64) like '%"session_created"%' or left(last.body, 64) like '%"run_ended"%'
+      then null else coalesce(last.at, session.created_at) end
+    from ${at}.sessions as session
+    left join lateral (select event.body, event.at from ${at}.events as event
+      where event.session = session.id and event.claimed is null order by event.seq desc limit 1) as last on true
+    where not session.removed and not exists (select from ${at}.events as first
+      where first.session = session.id and first.seq = session.base + 1 and first.body like '%"spawnedBy":{%')`,
 ];
 
 const NEWEST = migrationsOf('').length;

@@ -1,6 +1,14 @@
 import type { DurableEventBody, SessionInput } from '@treadle/core/events';
 import type { AppendOutcome, PostOutcome, SessionFacts } from '@treadle/core/journal';
-import { agentIdOf, changesFacts, eventText, factsAfter, firstPromptOf, journalErrors } from '@treadle/core/journal';
+import {
+  agentIdOf,
+  changesFacts,
+  eventText,
+  factsAfter,
+  firstPromptOf,
+  isDrivenElsewhere,
+  journalErrors,
+} from '@treadle/core/journal';
 import { parseJson } from '@treadle/core/json';
 import { requireEvent } from '../checks.ts';
 import { codeOf, unless } from '../errors.ts';
@@ -39,6 +47,8 @@ export async function createSession(
       ), event as (
         insert into ${query(schema)}.events (session, seq, at, body)
         select session.id, ${base + 1}, ${first.at}, ${eventText(first)} from session
+      ), wake as (
+        insert into ${query(schema)}.wakes (session) select session.id from session where ${!isDrivenElsewhere(first)}
       )
       select from session`;
     if (rows.length === 0) throw journalErrors.exists(name);
@@ -241,6 +251,11 @@ async function noteFacts(sql: Query, schema: string, id: string, event: DurableE
 async function writeInput(sql: Query, { schema, channel }: Place, name: string, event: Input): Promise<number> {
   const { at, key } = event;
   const text = shownPrompt(event.input);
+  // A session that is due stays due since then: nothing is written where it is held.
+  const wake = isDrivenElsewhere(event)
+    ? sql`delete from ${sql(schema)}.wakes as wake using written where wake.session = written.id`
+    : sql`update ${sql(schema)}.wakes as wake set due_at = ${Math.floor(at)} from written
+        where wake.session = written.id and (wake.due_at is null or wake.due_at > ${Math.floor(at)})`;
   for (;;) {
     // Those who post wait for each other at the head. A drive doesn't: when it has just taken the place, nothing is written.
     const [row] = await sql<{ seq: string }[]>`
@@ -265,7 +280,7 @@ async function writeInput(sql: Query, { schema, channel }: Place, name: string, 
         where session.id = written.id and session.first_prompt is null and ${text}::text is not null
       ), inputs as (
         insert into ${sql(schema)}.inputs (session, key, seq) select written.id, ${key}, written.seq from written
-      )
+      ), waked as (${wake})
       select written.seq, pg_notify(${channel}, ${`${idOf(name)}:`}::text || written.seq) from written`;
     if (row) return Number(row.seq);
     // Throws when there is no such session.

@@ -68,8 +68,28 @@ const FACTS = 'ALTER TABLE sessions ADD COLUMN facts TEXT';
 /** The checksum of an event: see `sumOf`. Null for those of an earlier format. */
 const SUMS = 'ALTER TABLE events ADD COLUMN sum INTEGER';
 
+/**
+ * When each session wants to be driven, what it is at and what it waits for; no row for one that another session drives.
+ * Those of an earlier format are due once where nothing says that they are at rest.
+ */
+const WAKES = `
+  CREATE TABLE wakes (
+    session INTEGER PRIMARY KEY,
+    due_at INTEGER,
+    status TEXT NOT NULL DEFAULT 'idle',
+    waits_for TEXT NOT NULL DEFAULT '[]'
+  );
+  CREATE INDEX wakes_due ON wakes (due_at) WHERE due_at IS NOT NULL;
+  INSERT INTO wakes (session, due_at)
+    SELECT s.id, CASE WHEN instr(substr(e.body, 1, 64), '"session_created"') OR instr(substr(e.body, 1, 64), '"run_ended"')
+      THEN NULL ELSE e.at END
+    FROM sessions s JOIN events e ON e.id = (SELECT max(id) FROM events WHERE id < ((s.id + 1) << 32))
+    WHERE s.removed = 0 AND NOT EXISTS (
+      SELECT 1 FROM events f WHERE f.id = (s.id << 32) + s.base + 1 AND instr(f.body, '"spawnedBy":{'));
+`;
+
 /** The steps from each format to the next. Never changed, only added to. */
-const STEPS: readonly string[] = [FIRST_FORMAT, SNAPSHOTS, FACTS, SUMS];
+const STEPS: readonly string[] = [FIRST_FORMAT, SNAPSHOTS, FACTS, SUMS, WAKES];
 
 /** The format this version writes, kept in `PRAGMA user_version`. */
 const FORMAT = STEPS.length;

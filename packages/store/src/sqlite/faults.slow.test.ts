@@ -224,7 +224,7 @@ describe('a disk that fails', () => {
     process.exit(0);`;
 
   it('S6: that refuses to be written stops the run with an error, and what anyone was told is there', async () => {
-    for (const kilobytes of [100, 160, 220]) {
+    for (const kilobytes of [140, 180, 220]) {
       const path = join(newFolder(), 'journal.db');
       // No file of this process may grow beyond it. SQLite gets an error that it doesn't know, as from a broken disk.
       const command = `ulimit -f ${kilobytes}; exec "$0" "$@"`;

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DurableEvent, Journal } from '@treadle/core';
+import type { Clock, DurableEvent, Journal } from '@treadle/core';
 import { journalContract, testClock } from '@treadle/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type ProcessIdentity, type ProcessTable, type SqliteJournalOptions, sqliteJournal } from '../index.ts';
@@ -125,11 +125,16 @@ describe('the file', () => {
     const path = join(newFolder(), 'journal.db');
     const before = open(path);
     await before.create('s', created('s'));
+    await before.create('asked', created('asked'));
+    await before.post('asked', note('p'), 'k', 3);
     await before.close();
     const older = new DatabaseSync(path);
-    older.exec('ALTER TABLE sessions DROP COLUMN facts; ALTER TABLE events DROP COLUMN sum; PRAGMA user_version = 2');
+    older.exec('ALTER TABLE sessions DROP COLUMN facts; ALTER TABLE events DROP COLUMN sum; DROP TABLE wakes');
+    older.exec('PRAGMA user_version = 2');
     older.close();
     const journal = open(path);
+    expect(await journal.due({ before: 5 })).toEqual([{ sessionId: 'asked', dueAt: 3 }]);
+    await journal.remove('asked');
     expect((await journal.list()).sessions).toMatchObject([{ sessionId: 's' }]);
     await journal.post('s', { type: 'tag', add: ['kept'] }, 'k', 2);
     expect((await journal.list({ tag: 'kept' })).sessions).toMatchObject([{ sessionId: 's', seq: 2 }]);
@@ -251,33 +256,56 @@ describe('leases', () => {
     return { self: () => self, isGone: (process) => process.host === self.host && gone.has(process.pid) };
   }
 
-  it('lapse unless renewed, and an owner that lost its session can write no more', async () => {
+  /** A process that hangs: time passes, and none of its timers fires. */
+  const hung = (clock: Clock): Clock => ({ now: () => clock.now(), after: () => () => {} });
+
+  it('last as long as their process is at work', async () => {
     const path = join(newFolder(), 'journal.db');
     const clock = testClock();
     const [a, b] = [open(path, { clock }), open(path, { clock })];
     await a.create('s', created('s'));
     const old = await a.claim('s', owner('a'));
-    expect(old.leaseMs).toBe(30_000);
-    await clock.advance(29_999);
+    await clock.advance(100_000);
     await expect(b.claim('s', owner('b'))).rejects.toMatchObject({ code: 'session_busy' });
     expect(await old.renew()).toBe(true);
-    await clock.advance(29_999);
+    expect((await a.append('s', old.epoch, 1, [noted('n')])).ok).toBe(true);
+  });
+
+  it('lapse when their process hangs, and from then on it writes nothing, whether somebody came or not', async () => {
+    const path = join(newFolder(), 'journal.db');
+    const clock = testClock();
+    const [a, b] = [open(path, { clock: hung(clock) }), open(path, { clock })];
+    for (const name of ['s', 't']) await a.create(name, created(name));
+    const old = await a.claim('s', owner('a'));
+    const alone = await a.claim('t', owner('a'));
+    expect(old.leaseMs).toBe(10_000);
+    await clock.advance(9999);
     await expect(b.claim('s', owner('b'))).rejects.toMatchObject({ code: 'session_busy' });
+    expect((await a.append('s', old.epoch, 1, [noted('in time')])).ok).toBe(true);
     await clock.advance(1);
-    expect((await a.append('s', old.epoch, 1, [noted('lapsed, but nobody came')])).ok).toBe(true);
+    expect(await b.due({ before: clock.now() })).toMatchObject([{ sessionId: 's' }, { sessionId: 't' }]);
     const now = await b.claim('s', owner('b'));
     expect(now.epoch).toBeGreaterThan(old.epoch);
-    expect(await old.renew()).toBe(false);
-    await expect(a.append('s', old.epoch, 2, [noted('late')])).rejects.toMatchObject({ code: 'fenced' });
-    await old.release();
+    for (const claim of [old, alone]) {
+      expect(await claim.renew()).toBe(false);
+      const late = a.append(claim.sessionId, claim.epoch, claim === old ? 2 : 1, [noted('late')]);
+      await expect(late).rejects.toMatchObject({ code: 'fenced' });
+      await claim.release();
+    }
     expect(await now.renew()).toBe(true);
+    // It may come back under a new claim.
+    const again = await a.claim('t', owner('c'));
+    expect((await a.append('t', again.epoch, 1, [noted('n')])).ok).toBe(true);
   });
 
   it('of a dead process on this machine are void at once; of one elsewhere only when they lapse', async () => {
     const path = join(newFolder(), 'journal.db');
     const clock = testClock();
     const gone = new Set<number>();
-    const here = open(path, { clock, processes: processTable({ pid: 1, start: 'x', host: 'here' }, gone) });
+    const here = open(path, {
+      clock: hung(clock),
+      processes: processTable({ pid: 1, start: 'x', host: 'here' }, gone),
+    });
     const beside = open(path, { clock, processes: processTable({ pid: 2, start: 'y', host: 'here' }, gone) });
     const away = open(path, { clock, processes: processTable({ pid: 1, start: 'x', host: 'away' }, gone) });
     await here.create('s', created('s'));
@@ -289,9 +317,13 @@ describe('leases', () => {
       });
     gone.add(1);
     await expect(away.claim('s', owner('b'))).rejects.toMatchObject({ code: 'session_busy' });
-    expect((await beside.claim('s', owner('b'))).epoch).toBe(2);
-    await clock.advance(30_000);
-    expect((await away.claim('s', owner('c'))).epoch).toBe(3);
+    expect(await beside.due({ before: clock.now() })).toMatchObject([{ sessionId: 's' }]);
+    const taken = await beside.claim('s', owner('b'));
+    expect(taken.epoch).toBe(2);
+    await taken.release();
+    await here.claim('s', owner('a'));
+    await clock.advance(10_000);
+    expect((await away.claim('s', owner('c'))).epoch).toBe(4);
   });
 
   it('that closing releases can be taken at once', async () => {

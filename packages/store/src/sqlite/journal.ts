@@ -1,6 +1,7 @@
 import { systemClock, type Journal } from '@treadle/core';
 import { eventText } from '@treadle/core/journal';
-import { releaseLease, renewLease, takeLease, type Taken } from './claims.ts';
+import { dueSessions, releaseLease, renewLeases, takeLease, type Taken } from './claims.ts';
+import { createHolding } from '../holding.ts';
 import { systemProcesses, type ProcessTable } from '../processes.ts';
 import { createWatchers } from '../watchers.ts';
 import { sqliteFile, type SqliteFileOptions } from './open-file.ts';
@@ -13,7 +14,7 @@ import { appendEvents, createSession, postInput, removeSession } from './write.t
 export interface SqliteJournalOptions extends SqliteFileOptions {
   /** Who lives on this machine: a claim of a dead process is taken over at once. Default: the operating system's. */
   readonly processes?: ProcessTable;
-  /** Milliseconds after which a claim nobody renewed can be taken over. Default 30,000. */
+  /** Milliseconds after which the claims of a process that hangs can be taken over. Default 10,000. */
   readonly leaseMs?: number;
   /** Milliseconds between looks for other processes' writes, while anyone watches. Default 250. */
   readonly pollMs?: number;
@@ -46,14 +47,19 @@ export function sqliteJournal(options: SqliteJournalOptions): Journal {
   const needs = 'sqliteJournal needs the path of a file. In memory: memoryJournal().';
   const file = sqliteFile(options, needs, prepareStore);
   const { run } = file;
-  const leasing = { clock, processes, leaseMs: options.leaseMs ?? 30_000 };
+  const leasing = { clock, processes, leaseMs: options.leaseMs ?? 10_000 };
   const watchers = createWatchers({
     clock,
     everyMs: pollMs,
     hasNews,
     look: (name) => file.opened && (findSession(file.opened, name) ?? null),
   });
-  const held = new Map<string, Taken>();
+  const holding = createHolding<Taken>({
+    clock,
+    leaseMs: leasing.leaseMs,
+    renew: (held, until) => run((ready) => renewLeases(ready, held, until)),
+    release: (taken, rest) => run((ready) => releaseLease(ready, clock.now(), taken, rest)),
+  });
   /** Changes with every commit of another connection. */
   let version: unknown;
   let closed = false;
@@ -71,11 +77,7 @@ export function sqliteJournal(options: SqliteJournalOptions): Journal {
   }
 
   async function shut(): Promise<void> {
-    for (const taken of file.opened ? held.values() : []) {
-      await run((ready) => releaseLease(ready, taken)).catch(() => {
-        // It lapses by itself, or with this process.
-      });
-    }
+    await holding.close();
     closed = true;
     watchers.close();
     file.close();
@@ -83,27 +85,13 @@ export function sqliteJournal(options: SqliteJournalOptions): Journal {
 
   return {
     create: (sessionId, first, fork) => run((ready) => createSession(ready, sessionId, first, fork)),
-    async claim(sessionId, owner) {
-      const taken = await run((ready) => takeLease(ready, leasing, sessionId, owner));
-      held.set(sessionId, taken);
-      let isReleased = false;
-      return {
-        sessionId,
-        epoch: taken.epoch,
-        seq: taken.seq,
-        leaseMs: leasing.leaseMs,
-        renew: () => run((ready) => renewLease(ready, leasing, taken)),
-        async release() {
-          if (isReleased || closed) return;
-          isReleased = true;
-          if (held.get(sessionId) === taken) held.delete(sessionId);
-          await run((ready) => releaseLease(ready, taken));
-        },
-      };
+    claim(sessionId, owner) {
+      return holding.claim(sessionId, () => run((ready) => takeLease(ready, leasing, sessionId, owner)));
     },
     async append(sessionId, epoch, expectedSeq, events) {
+      holding.check(sessionId, epoch);
       const texts = events.map(eventText);
-      const append = { name: sessionId, session: held.get(sessionId)?.session, epoch, expected: expectedSeq };
+      const append = { name: sessionId, session: holding.held.get(sessionId)?.session, epoch, expected: expectedSeq };
       const outcome = await run((ready) => appendEvents(ready, append, events, texts));
       if (outcome.ok && events.length > 0) watchers.wrote(sessionId, expectedSeq + events.length);
       return outcome;
@@ -121,6 +109,7 @@ export function sqliteJournal(options: SqliteJournalOptions): Journal {
       return stop;
     },
     list: (listOptions = {}) => run((ready) => listSessions(ready, listOptions)),
+    due: (dueOptions) => run((ready) => dueSessions(ready, leasing, dueOptions)),
     async remove(sessionId) {
       await run((ready) => removeSession(ready, leasing, sessionId));
       watchers.removed(sessionId);

@@ -55,6 +55,21 @@ const SOURCES = {
   renew: 'UPDATE leases SET expires_at = :expiresAt WHERE session = :session AND epoch = :epoch',
   release: 'DELETE FROM leases WHERE session = :session AND epoch = :epoch',
   dropLease: 'DELETE FROM leases WHERE session = :session',
+  addWake: 'INSERT INTO wakes (session) VALUES (:session)',
+  // A session that is due stays due since then.
+  setDue: `
+    UPDATE wakes SET due_at = :at, status = coalesce(:status, status)
+    WHERE session = :session AND (due_at IS NULL OR due_at > :at OR :status IS NOT NULL)`,
+  setWake: 'UPDATE wakes SET due_at = :dueAt, status = :status, waits_for = :waitsFor WHERE session = :session',
+  dropWake: 'DELETE FROM wakes WHERE session = :session',
+  due: `
+    SELECT s.session_id AS sessionId, w.due_at AS dueAt, s.agent_id AS agentId, l.owner_id AS id, l.pid,
+      l.process_start AS start, l.host, l.expires_at AS expiresAt
+    FROM wakes w JOIN sessions s ON s.id = w.session LEFT JOIN leases l ON l.session = w.session
+    WHERE w.due_at <= :before AND (:agents IS NULL OR s.agent_id IS NULL
+      OR s.agent_id IN (SELECT value FROM json_each(:agents)))
+    ORDER BY w.due_at`,
+  lastSeq: `SELECT ${lastSeq(whole(':session'))} AS seq`,
   events: `
     SELECT id & 0xffffffff AS seq, at, posted, body, sum FROM events
     WHERE id BETWEEN (${whole(':session')} << 32) + ${whole(':from')} AND (${whole(':session')} << 32) + ${whole(':to')}

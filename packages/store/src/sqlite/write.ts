@@ -1,6 +1,14 @@
 import type { DurableEventBody, SessionInput } from '@treadle/core/events';
 import type { AppendOutcome, PostOutcome, SessionFacts } from '@treadle/core/journal';
-import { agentIdOf, changesFacts, eventText, factsAfter, firstPromptOf, journalErrors } from '@treadle/core/journal';
+import {
+  agentIdOf,
+  changesFacts,
+  eventText,
+  factsAfter,
+  firstPromptOf,
+  isDrivenElsewhere,
+  journalErrors,
+} from '@treadle/core/journal';
 import { parseJson } from '@treadle/core/json';
 import { requireEvent, type Leasing } from '../checks.ts';
 import { transaction } from './database.ts';
@@ -32,6 +40,7 @@ export function createSession(
       facts: JSON.stringify(factsAfter({}, first)),
     }) as { id: number };
     addEvent(store, row.id, { seq: base + 1, at: first.at, posted: 0, body: eventText(first) });
+    if (!isDrivenElsewhere(first)) store.addWake.run({ session: row.id });
   });
 }
 
@@ -64,6 +73,8 @@ export function postInput(store: Store, name: string, input: SessionInput, key: 
     addEvent(store, session, { seq, at, posted: 1, body });
     noteInput(store, session, key, input, seq);
     noteFacts(store, session, event);
+    if (isDrivenElsewhere(event)) store.dropWake.run({ session });
+    else store.setDue.run({ session, at, status: null });
     return { seq, duplicate: false };
   });
 }
@@ -150,6 +161,7 @@ export function removeSession(store: Store, leasing: Leasing, name: string): voi
     const { id } = sessionOf(store, name);
     refuseOthers(store, leasing, name, id);
     store.dropLease.run({ session: id });
+    store.dropWake.run({ session: id });
     store.dropInputs.run({ id });
     store.markRemoved.run({ id });
     prune(store, id);

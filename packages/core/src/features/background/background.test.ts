@@ -1,4 +1,4 @@
-import { countingIds, golden, scriptedModel, type ScriptedModel, testClock } from '@treadle/testing';
+import { countingIds, golden, journalOf, scriptedModel, type ScriptedModel, testClock } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
 import { initialState, reduce } from '../../entries/kernel.ts';
 import {
@@ -346,13 +346,14 @@ describe('a task whose process died', () => {
     { replay: 'never', statuses: ['pending', 'running', 'failed'], told: 'interrupted' },
     { replay: 'safe', statuses: ['pending', 'running', 'pending', 'running', 'completed'], told: 'built again' },
   ] as const)('is answered by its replay policy: $replay', async ({ replay, statuses, told }) => {
-    const journal = memoryJournal();
+    const died = memoryJournal();
     const first = longTool({ replay });
     const before = await createSession(agentOf(scriptedModel([inBackground(), 'It is being built.']), [first.tool]), {
       id: 's1',
-      journal,
+      journal: died,
     });
     await before.prompt('Build it.').result;
+    const journal = await journalOf(await logOf(died, 's1'));
     const second = longTool({ replay });
     const model = scriptedModel(['Hm.', 'Told.', 'Well.']);
     const after = await openSession(agentOf(model, [second.tool], { atEnd: 'wait' }), 's1', { journal });

@@ -26,6 +26,10 @@ export interface TaskDesk {
   stop(taskId: string, reason: string): Promise<void>;
   /** Ends all of them. */
   stopAll(reason: string): Promise<void>;
+  /** Whether any of them is here. */
+  readonly isBusy: boolean;
+  /** Ends all of them, and tells nobody: another process has the session. */
+  abandon(): void;
 }
 
 /** What a desk needs of its session. */
@@ -42,6 +46,8 @@ interface Reports {
   readonly post: (taskId: string, attempt: number, outcome: TaskOutcome) => Promise<unknown>;
   /** The end of a task is in the log; resolves when the session's state has it. */
   readonly ended: (taskId: string) => Promise<unknown>;
+  /** Nothing is here any more. */
+  readonly idle: () => void;
 }
 
 interface Entry {
@@ -53,11 +59,12 @@ interface Entry {
 const STOP_MS = 5000;
 const ATTACH_MS = 10_000;
 
-export function createTaskDesk(parts: Ports, { post, ended }: Reports): TaskDesk {
+export function createTaskDesk(parts: Ports, { post, ended, idle }: Reports): TaskDesk {
   const { agent, clock } = parts;
   const runner = (agent.background?.runner ?? inProcessTasks)();
   const entries = new Map<string, Entry>();
   const reserved = new Set<string>();
+  const abandoned = new WeakSet<TaskHandle>();
 
   function follow(facts: TaskFacts, handle: TaskHandle): void {
     const { taskId, attempt } = facts;
@@ -67,15 +74,16 @@ export function createTaskDesk(parts: Ports, { post, ended }: Reports): TaskDesk
       .catch((error: unknown): TaskOutcome => ({ status: 'failed', message: errorText(error), content: [] }))
       .then(async (outcome) => {
         unwatch?.();
-        await post(taskId, attempt, outcome);
+        if (!abandoned.has(handle)) await post(taskId, attempt, outcome);
       })
       .catch((error: unknown) => warn(parts, taskId, error));
     entries.set(taskId, { handle, over });
     // Kept until the state has its end: until then it would look as if nobody worked on it.
     const forget = (): void => {
       if (entries.get(taskId)?.handle === handle) entries.delete(taskId);
+      if (entries.size === 0) idle();
     };
-    void over.then(() => ended(taskId)).then(forget, forget);
+    void over.then(() => abandoned.has(handle) || ended(taskId)).then(forget, forget);
   }
 
   async function stop(taskId: string, reason: string): Promise<void> {
@@ -113,6 +121,16 @@ export function createTaskDesk(parts: Ports, { post, ended }: Reports): TaskDesk
       return 'here';
     },
     stop,
+    get isBusy() {
+      return entries.size > 0;
+    },
+    abandon() {
+      for (const { handle } of entries.values()) {
+        abandoned.add(handle);
+        handle.stop('Another process has taken the session over.');
+      }
+      entries.clear();
+    },
     async stopAll(reason) {
       await Promise.all([...entries.keys()].map((taskId) => stop(taskId, reason)));
     },
@@ -158,7 +176,7 @@ async function tell(
 function controlOf(
   parts: Ports,
   entries: ReadonlyMap<string, Entry>,
-  { stop, post, ended }: Reports & Pick<TaskDesk, 'stop'>,
+  { stop, post, ended }: Omit<Reports, 'idle'> & Pick<TaskDesk, 'stop'>,
 ): TaskControl {
   const { agent, clock, state } = parts;
   const stateOf = (taskId: string): TaskState => {

@@ -2,6 +2,8 @@ import {
   countingIds,
   golden,
   type Golden,
+  journalOf,
+  logOf,
   scriptedModel,
   type ScriptedModel,
   testClock,
@@ -252,9 +254,10 @@ describe('a background task', () => {
   });
 
   it('whose process died is interrupted, and the next process tells the model', async () => {
-    const { session, script, journal, clock } = await builder([IN_BACKGROUND, 'It is being built.']);
+    const { session, script, journal: died, clock } = await builder([IN_BACKGROUND, 'It is being built.']);
     await session.prompt('Build it.').result;
     script.note('the process dies');
+    const journal = await journalOf(await logOf(died, 's'));
     const { tool } = longTool();
     const agent = defineAgent({
       id: 'builder',

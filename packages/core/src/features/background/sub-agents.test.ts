@@ -1,4 +1,4 @@
-import { countingIds, golden, logOf, scriptedModel, type Turn } from '@treadle/testing';
+import { countingIds, golden, journalOf, logOf, scriptedModel, type Turn } from '@treadle/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ModelRequest } from '../../entries/model.ts';
@@ -239,11 +239,13 @@ describe('a question that it has', () => {
 
   it('is there again in the next process', async () => {
     const done: string[] = [];
-    const journal = memoryJournal();
+    const died = memoryJournal();
     const boss = (script: Script): Agent => bossOf(readerOf(using('pay'), { tools: [pay(done)] }), script);
-    const first = await createSession(boss([GO, 'It is being read.']), { id: 's', journal });
+    const first = await createSession(boss([GO, 'It is being read.']), { id: 's', journal: died });
     await first.prompt('Pay.').result;
     await settled();
+    const child = first.pending[0]?.sessionId ?? '';
+    const journal = await journalOf(await logOf(died, child), await journalOf(await logOf(died, 's')));
     const second = await openSession(boss(['Not yet.', 'It is paid.']), 's', { journal });
     await second.prompt('Is it paid?').result;
     await settled();

@@ -27,7 +27,9 @@ export type ChildOutcome =
       /** US dollars of what is limited. */
       readonly spent: number;
     }
-  | { readonly type: 'paused'; readonly childRunId: string | null; readonly pending: readonly PendingCall[] };
+  | { readonly type: 'paused'; readonly childRunId: string | null; readonly pending: readonly PendingCall[] }
+  /** It was left where it stands, for the next process. */
+  | { readonly type: 'yielded' };
 
 /** Runs the sub-agents of a session's calls. The loop is handed one, for it knows nothing of sessions. */
 export interface ChildRunner {

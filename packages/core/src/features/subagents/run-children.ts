@@ -70,7 +70,7 @@ export function inBackground(child: ChildExecution): ChildExecution['execute'] {
 export function childFacts(
   outcome: ChildOutcome | null,
 ): Pick<Extract<DurableEventBody, { type: 'tool_ended' }>, 'childRunId' | 'childSpent'> {
-  if (!outcome || outcome.type === 'paused') return {};
+  if (outcome?.type !== 'ended') return {};
   const { childRunId, spent } = outcome;
   return { ...(childRunId === null ? {} : { childRunId }), ...(spent > 0 ? { childSpent: spent } : {}) };
 }

@@ -76,8 +76,8 @@ export async function runTools(context: PerformContext, step: Extract<Step, { ty
 
 /** Records that these start, as one; null when they don't: what wasn't started before an interrupt is answered by the plan. */
 async function begin(context: PerformContext, place: TurnPlace, jobs: readonly ToolJob[]): Promise<number | null> {
-  const { agent, clock, interrupt, log } = context;
-  if (interrupt.fired() !== null || jobs.length === 0) return null;
+  const { agent, clock, interrupt, log, hold } = context;
+  if (interrupt.fired() !== null || hold.yielding.aborted || jobs.length === 0) return null;
   const startedAt = clock.now();
   const [only] = jobs;
   const events =
@@ -261,6 +261,8 @@ async function runJob(
   if (updates) await updates.settled();
   const place = { runId, turnIndex, callId, toolName };
   const outcome = child?.outcome() ?? null;
+  // The next process finds the sub-agent where it stopped.
+  if (outcome?.type === 'yielded') return;
   if (outcome?.type === 'paused' && childSessionId !== null) {
     await log.record([pausedEvent(place, { ...place, childSessionId }, outcome, clock.now())]);
     return;

@@ -135,18 +135,18 @@ describe('a snapshot', () => {
       }),
     );
     expect({ version: STATE_VERSION, digests }).toEqual({
-      version: 9,
+      version: 10,
       digests: {
-        'v1-conversation': '13wcxnu.1tkw6ju',
-        'v1-everything': '1jy3cg1.pv8r48',
-        'v1-in-doubt': '8cu937.1xe3p9t',
-        'v1-killed': 'yln66w.7ka9pc',
-        'v1-paused': '1b2nvvt.pnysgm',
-        'v2-conversation': '1k5one7.1csc9uo',
-        'v2-everything': '66vr79.11sr3nv',
-        'v2-in-doubt': '1wrz9n4.1yprske',
-        'v2-killed': '1o7e8qf.543a1x',
-        'v2-paused': '1kf8ye.121x2pq',
+        'v1-conversation': 'jajgx8.auvru',
+        'v1-everything': 'faeyjn.pjx5tl',
+        'v1-in-doubt': 'p8zwfj.1v69i8y',
+        'v1-killed': 'oh8ck6.1k1pcwo',
+        'v1-paused': '1dbcjc5.1w2n31q',
+        'v2-conversation': 'daoarl.1e0w44x',
+        'v2-everything': 'xmp82r.n5sl1q',
+        'v2-in-doubt': '1x0tl98.11dwq9w',
+        'v2-killed': '1avunzv.gw66rd',
+        'v2-paused': '1mr8meq.1kne9f4',
       },
     });
   });

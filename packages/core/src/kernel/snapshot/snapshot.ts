@@ -10,7 +10,7 @@ import type { SessionState } from '../state.ts';
  * state, or the state has other fields: snapshots of before are passed over then, and logs folded anew. A test compares
  * the states of the corpus with those that this number was given for.
  */
-export const STATE_VERSION = 9;
+export const STATE_VERSION = 10;
 
 /** What stands before the state. A snapshot in which any of it is otherwise is none. */
 interface Head {

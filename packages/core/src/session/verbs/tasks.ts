@@ -14,6 +14,7 @@ export function tasksOf(parts: SessionParts): TaskDesk {
       return journal.post(state.sessionId, input, `task_ended:${taskId}:${attempt}`, clock.now());
     },
     ended: (taskId) => takeNote(parts, taskId),
+    idle: () => void parts.hold.settle(),
   }));
 }
 

@@ -209,15 +209,32 @@ describe('the title of a session', () => {
     ]);
   });
 
-  it('is given once when two processes would give one', async () => {
+  it('is asked for by one process: it has the session until then', async () => {
     const model = namer(['{"title": "One"}', '{"title": "Two"}']);
     const journal = memoryJournal();
     const { agent, session } = await begin({ title: { model } }, { journal });
     const other = await openSession(agent, 's', { journal });
     await session.prompt(QUESTION).result;
+    await expect(other.prompt('And?').result).rejects.toMatchObject({ code: 'session_busy' });
+    await session.settled();
     await other.prompt('And?').result;
-    await Promise.all([session.settled(), other.settled()]);
+    await other.settled();
     expect(await renames(journal)).toHaveLength(1);
+    expect(await journal.due({ before: Infinity })).toEqual([]);
+  });
+
+  it('is asked for by the next process, where the one before has died', async () => {
+    const died = memoryJournal();
+    const { session } = await begin({ title: { model: silent().model } }, { journal: died });
+    await session.prompt(QUESTION).result;
+    const journal = await journalOf(await logOf(died, 's'));
+    expect(await journal.due({ before: Infinity })).toMatchObject([{ sessionId: 's' }]);
+    const { agent } = await begin({ title: { model: namer(['{"title": "One"}']) } }, { id: 'another' });
+    const next = await openSession(agent, 's', { journal });
+    await next.tidyUp();
+    await next.settled();
+    expect(next.title).toBe('One');
+    expect(await journal.due({ before: Infinity })).toEqual([]);
   });
 
   it('is made of the answer where the prompt has no text, and shows no model what a filter refused', async () => {

@@ -20,9 +20,11 @@ const UNTITLED = 'Untitled';
 export function createTitler(parts: SessionParts, takeNews: () => Promise<void>): Titler {
   let stopping: AbortController | null = null;
   let isStopped = false;
+  let isAsking = false;
   let working: Promise<void> | null = null;
 
   async function work(agent: Agent, settings: TitleSettings): Promise<void> {
+    isAsking = true;
     try {
       const problem = await giveTitle(parts, agent, settings, (stopping = new AbortController()).signal);
       if (!parts.active) await takeNews();
@@ -31,14 +33,26 @@ export function createTitler(parts: SessionParts, takeNews: () => Promise<void>)
       // The journal can't take it, or can't be read: the next process to complete a run tries again.
       warn(parts, `The session could not be given a title: ${errorText(error)}`);
     }
+    isAsking = false;
+    await parts.hold.settle();
   }
 
+  const isNext = ({ agent, state }: SessionParts): boolean =>
+    agent.title !== null &&
+    working === null &&
+    !isStopped &&
+    state.title === null &&
+    state.spawnedBy === null &&
+    state.run === null &&
+    state.completed;
+
   return {
-    afterRun() {
-      const { agent, state } = parts;
-      if (agent.title === null || working !== null || isStopped) return;
-      if (state.title !== null || state.spawnedBy !== null) return;
-      working = work(agent, agent.title);
+    get isOwed() {
+      return isAsking || isNext(parts);
+    },
+    ask() {
+      const { agent } = parts;
+      if (agent.title !== null && isNext(parts)) working = work(agent, agent.title);
     },
     settled: () => working ?? Promise.resolve(),
     async stop() {

@@ -4,6 +4,8 @@ import type { Connected, Sql } from './connect.ts';
 export interface Listening {
   /** Sends to all who listen. */
   send(notices: readonly string[]): Promise<void>;
+  /** The connection, which stays the same while it isn't lost. */
+  readonly sql: Sql;
   stop(): void;
 }
 
@@ -14,6 +16,8 @@ interface ListenOptions {
   readonly heard: (payload: string) => void;
   /** Looks for what may have been missed; asks nothing while nobody watches. */
   readonly look: (sql: Sql) => Promise<void>;
+  /** Called when a connection that was lost has been replaced. */
+  readonly returned: () => void;
 }
 
 /** A dead connection says nothing, as one does on which there is nothing to hear: so it is asked something now and then. */
@@ -22,14 +26,16 @@ const SHORTEST_WAIT = 50;
 const LONGEST_WAIT = 1000;
 
 /** Hears what is sent on a channel from now on, and again after its connection was lost. */
-export async function listen({ connected, clock, channel, heard, look }: ListenOptions): Promise<Listening> {
+export async function listen({ connected, clock, channel, heard, look, returned }: ListenOptions): Promise<Listening> {
   let listens = false;
   let isBusy = false;
   let isStopped = false;
   let wait = SHORTEST_WAIT;
+  let wasLost = false;
   let cancel = (): void => {};
   const sql = connected.listener(heard, () => {
     listens = false;
+    wasLost = true;
     if (!isBusy) goOnIn(SHORTEST_WAIT);
   });
 
@@ -49,6 +55,8 @@ export async function listen({ connected, clock, channel, heard, look }: ListenO
       listens = false;
       throw thrown;
     }
+    if (wasLost) returned();
+    wasLost = false;
   }
 
   async function attend(): Promise<void> {
@@ -75,6 +83,7 @@ export async function listen({ connected, clock, channel, heard, look }: ListenO
   // What was written since somebody began to watch.
   void attend();
   return {
+    sql,
     async send(notices) {
       await sql`
         select pg_notify(${channel}, notice) from unnest(string_to_array(${notices.join(' ')}, ' ')) as notice`;

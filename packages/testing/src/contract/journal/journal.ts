@@ -7,6 +7,7 @@ import { listing } from './listing.ts';
 import { logs } from './logs.ts';
 import { secondHandle } from './second-handle.ts';
 import { snapshots } from './snapshots.ts';
+import { wakes } from './wakes.ts';
 
 /**
  * What every `Journal` must do, as a list of cases for any test runner. `make` is called for each case.
@@ -26,6 +27,6 @@ export function journalContract(
 ): ContractCase[] {
   const settings = { shared: false, seed: 1, runs: 25, ...options };
   const shared = settings.shared ? secondHandle : {};
-  const cases = { ...logs, ...claims, ...concurrency, ...forks, ...listing, ...snapshots, ...shared };
+  const cases = { ...logs, ...claims, ...concurrency, ...forks, ...listing, ...snapshots, ...wakes, ...shared };
   return contractOf(cases, () => closing(make), settings);
 }

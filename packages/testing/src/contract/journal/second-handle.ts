@@ -49,6 +49,17 @@ export const secondHandle: JournalCases = {
       await journal.claim('s', owner('a'));
     },
   ),
+  ...twice('what one holds is due for nobody, what it lets go is for the other', async (journal, other) => {
+    const before = 9_000_000_000_000;
+    const claim = await begin(journal);
+    await journal.post('s', prompt('p'), 'k', 1);
+    assert.deepEqual(await other.due({ before }), []);
+    await claim.release({ seen: 1, wakeAt: null, status: 'idle', waitsFor: [] });
+    assert.deepEqual(
+      (await other.due({ before })).map(({ sessionId }) => sessionId),
+      ['s'],
+    );
+  }),
   ...twice('snapshots kept by one are found by the other', async (journal, other) => {
     if (!journal.snapshots || !other.snapshots) return;
     const claim = await begin(journal);
