@@ -1,11 +1,12 @@
 // @module-tag slow
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { McpServer } from '@modelcontextprotocol/server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { fileCache } from './client/cache.ts';
 import { mcpServers } from './client/servers.ts';
 import { play } from './test-support/play.ts';
 
@@ -82,3 +83,30 @@ it('ten servers start at the same time', { tags: ['share'] }, async () => {
   await using servers = await mcpServers(Object.fromEntries(names.map((name) => [name, { server }])));
   expect(servers.tools.map(({ name }) => name)).toEqual(names.map((name) => `mcp__${name}__hello`));
 });
+
+it('ten processes start side by side; with their lists known, nothing waits for them', async () => {
+  const log = join(folder, 'starts');
+  const started = async (): Promise<number> => (await readFile(log, 'utf8').catch(() => '')).split('\n').length - 1;
+  const cache = fileCache(join(folder, 'cache'));
+  const configs = (gate: string) => {
+    const config = { command: process.execPath, args: [processOf('server')], env: { CALLS: log, GATE: gate } };
+    return Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`s${index}`, config]));
+  };
+  const opened = join(folder, 'gate');
+  const first = mcpServers(configs(opened), { cache });
+  // None of them answers before all have started.
+  await expect.poll(started, { timeout: 30_000 }).toBeGreaterThanOrEqual(10);
+  await writeFile(opened, '');
+  await using known = await first;
+  expect(known.status.filter(({ state }) => state === 'ready')).toHaveLength(10);
+  await rm(opened);
+  const before = performance.now();
+  await using second = await mcpServers(configs(opened), { cache });
+  const { results } = await play(second.tools, []);
+  // The model was asked, with the tools of ten servers that can't answer yet. The bound is three times one second.
+  expect(performance.now() - before).toBeLessThan(3000);
+  expect(results).toEqual([]);
+  expect(second.tools.filter(({ name }) => name.endsWith('__pid'))).toHaveLength(10);
+  expect(second.status.filter(({ state }) => state === 'ready')).toEqual([]);
+  await writeFile(opened, '');
+}, 60_000);

@@ -1,4 +1,5 @@
 // @module-tag slow
+import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -104,6 +105,36 @@ describe('the everything server', () => {
     await server.kill();
     await server.start();
     expect((await play(servers.tools, echo)).results).toMatchObject([{ text: 'Echo: hi' }]);
+  }, 60_000);
+
+  it('killed five times in a call has one result for each of 200 calls', async () => {
+    const pids = join(folder, 'pids');
+    const { command, args = [] } = overStdio('everything', 'stdio');
+    // The shell notes its id, and becomes the server.
+    const noting = ['-c', `echo $$ >> ${pids}; exec "$0" "$@"`, command, ...args];
+    await using servers = await mcpServers({ every: { command: 'sh', args: noting } });
+    const calls: Calls = Array.from({ length: 200 }, (_, index) =>
+      index % 40 === 20
+        ? ['mcp__every__trigger-long-running-operation', { duration: 60, steps: 600 }]
+        : ['mcp__every__echo', { message: String(index) }],
+    );
+    const kill = (): void => {
+      const latest = readFileSync(pids, 'utf8').trim().split('\n').at(-1);
+      process.kill(Number(latest), 'SIGKILL');
+    };
+    const killed = new Set<string>();
+    const { session, results } = await play(servers.tools, calls, {}, (event) => {
+      // Its first sign of life: it is at work on the call.
+      if (event.type !== 'tool_progress' || killed.has(event.callId)) return;
+      killed.add(event.callId);
+      kill();
+    });
+    expect(killed.size).toBe(5);
+    expect(session.messages.filter(({ role }) => role === 'tool')).toHaveLength(200);
+    expect(results.map(({ isError, text }, index) => isError || text === `Echo: ${index}`)).not.toContain(false);
+    expect(results.flatMap(({ isError }, index) => (isError ? [index] : []))).toEqual([20, 60, 100, 140, 180]);
+    // One is only asked which protocol it speaks; one is there at first, and five come after.
+    expect(readFileSync(pids, 'utf8').trim().split('\n')).toHaveLength(7);
   }, 60_000);
 });
 

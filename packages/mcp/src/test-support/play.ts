@@ -32,6 +32,7 @@ export async function play(
   tools: readonly Tool[],
   calls: readonly (readonly [name: string, args?: JsonObject])[],
   options: Parameters<typeof createSession>[1] = {},
+  watch: Parameters<Session['subscribe']>[0] = () => {},
 ): Promise<Played> {
   const turns = calls.map(([name, args = {}]) => ({ toolCalls: [{ name, arguments: args }] }));
   const agent = defineAgent({
@@ -45,6 +46,7 @@ export async function play(
   const results: CallResult[] = [];
   session.subscribe((event) => {
     if (event.type === 'tool_ended') results.push(shown(event));
+    watch(event);
   });
   await session.prompt('Go.').result;
   return { session, results };

@@ -1,6 +1,6 @@
 // An MCP server over standard input and output, with tools that fail in ways of their own.
 
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, existsSync } from 'node:fs';
 import { acceptedContent, inputRequired, McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';
@@ -23,6 +23,9 @@ if (process.env['SILENT'] !== undefined) {
 }
 
 note('start');
+const gate = process.env['GATE'];
+// Answers nobody until all others have started too.
+while (gate !== undefined && !existsSync(gate)) await new Promise((resolve) => setTimeout(resolve, 20));
 serveStdio(() => {
   const server = new McpServer({ name: 'test', version: '1.0.0' }, { capabilities: { tools: { listChanged: true } } });
   const text = (words: string) => ({ content: [{ type: 'text' as const, text: words }] });

@@ -80,11 +80,16 @@ async function withToken(url: string, token: string) {
 describe('treadle mcp serve', () => {
   it('is a server over pipes, which does a task in its folder', async () => {
     await using home = await temporaryFolder();
-    const env = { HOME: home.path, TREADLE_HOME: join(home.path, 'kept'), PATH: process.env['PATH'] ?? '' };
+    const env = { HOME: home.path, PATH: process.env['PATH'] ?? '' };
+    await mkdir(join(home.path, '.treadle/commands'), { recursive: true });
+    const greeting = '---\nargument-hint: [who] [where]\n---\nGreet $1, who is in $2.\n';
+    await writeFile(join(home.path, '.treadle/commands/greet.md'), greeting);
     const args = [...SOURCES, bin, 'mcp', 'serve', '--model', 'demo', '--cwd', home.path];
     const config = { command: process.execPath, args, env, startupTimeoutMs: 30_000 };
     await using servers = await mcpServers({ treadle: config });
     expect(servers.status).toMatchObject([{ state: 'ready' }]);
+    const prompt = await servers.prompt('treadle', 'greet', { who: 'Ada "the first"', where: 'Little Town' });
+    expect(JSON.stringify(prompt)).toContain('Greet Ada \\"the first\\", who is in Little Town.');
     const call = { name: 'mcp__treadle__run', arguments: { prompt: 'What is in this folder?' } };
     const agent = defineAgent({
       model: scriptedModel([{ toolCalls: [call] }, 'Done.']),
@@ -120,7 +125,7 @@ describe('treadle mcp serve', () => {
       const marked = (mark: string): readonly string[] =>
         [...stdout.matchAll(/^([✓✗]) ([\w-]+): /gm)].flatMap(([, found, name = '']) => (found === mark ? [name] : []));
       expect(marked('✓')).toContain('prompts-get-with-args');
-      expect(marked('✗').toSorted(), revision).toEqual(names.toSorted());
+      expect({ revision, notPassed: marked('✗').toSorted() }).toEqual({ revision, notPassed: names.toSorted() });
       for (const name of names) expect(page).toContain(`\`${name}\``);
     }
     serving.child.kill('SIGTERM');
