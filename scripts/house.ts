@@ -130,7 +130,7 @@ const LINES = {
   stores: 440,
   plugins: 965,
   firstrun: 740,
-  agentSdk: 2_000,
+  agentSdk: 3_400,
   acp: 1_720,
 };
 

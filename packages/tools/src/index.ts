@@ -17,7 +17,7 @@ export type {
   ProjectInstructionsOptions,
 } from './instructions/read.ts';
 export { defaultSkippedFolders, type CommonToolOptions } from './options.ts';
-export { commandHook, type CommandHookOptions } from './hooks/command-hook.ts';
+export { commandHook, type CommandHookOptions, type HookTranslation } from './hooks/command-hook.ts';
 export { hookAnswer } from './hooks/answer.ts';
 export { hookEventName, hookEventOf } from './hooks/names.ts';
 export { hookPayload } from './hooks/payload.ts';

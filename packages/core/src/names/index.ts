@@ -1,2 +1,2 @@
 export { closestName, didYouMean } from './closest.ts';
-export { builtInToolName } from './tool-names.ts';
+export { builtInToolName, toolMatcherProblem } from './tool-names.ts';

@@ -9,7 +9,11 @@ const TELLS_THE_MODEL: ReadonlySet<HookEvent> = new Set(['user_prompt_submit', '
  *
  * @throws Error when it can't be understood: the hook has then failed.
  */
-export function answerOf(event: HookEvent, stdout: string): HookResult | undefined {
+export function answerOf(
+  event: HookEvent,
+  stdout: string,
+  translate: (said: JsonObject) => JsonObject = (said) => said,
+): HookResult | undefined {
   const text = stdout.trim();
   if (text === '') return undefined;
   if (!text.startsWith('{')) {
@@ -23,7 +27,7 @@ export function answerOf(event: HookEvent, stdout: string): HookResult | undefin
     throw new Error(`it printed JSON that doesn't parse: ${excerpt(text)}`);
   }
   if (!isJsonObject(value)) throw new Error(`it printed something that is no JSON object: ${excerpt(text)}`);
-  return hookAnswer(event, value);
+  return hookAnswer(event, translate(value));
 }
 
 const excerpt = (text: string): string => JSON.stringify(text.slice(0, 200));

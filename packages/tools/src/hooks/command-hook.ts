@@ -1,5 +1,5 @@
 import { defineHook, systemClock } from '@treadle/core';
-import type { Clock, Hook, HookEvent, HookInput, HookResult } from '@treadle/core';
+import type { Clock, Hook, HookEvent, HookInput, HookResult, JsonObject } from '@treadle/core';
 import type { HookContext } from '@treadle/core/features';
 import { runCommand, type CommandEnd } from '../bash/command.ts';
 import { commandVariables, withoutSecrets } from '../bash/environment.ts';
@@ -24,7 +24,15 @@ export interface CommandHookOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** The `transcript_path` it is told. Default: a file with the conversation as models see it, which goes with this process. */
   readonly transcriptPath?: string;
+  /** Other names for tools and their input than ours: what the command is told, and what its answer means. */
+  readonly translate?: HookTranslation;
   readonly clock?: Clock;
+}
+
+/** How a hook is told of calls in another program's words. */
+export interface HookTranslation {
+  readonly payload: (told: JsonObject, input: HookInput) => JsonObject;
+  readonly answer: (said: JsonObject, input: HookInput) => JsonObject;
 }
 
 /** What a hook may print; more is no answer. */
@@ -84,7 +92,8 @@ async function ask(
   input: HookInput,
   { signal, ...told }: Omit<Surroundings, 'folder'> & { readonly signal: AbortSignal },
 ): Promise<HookResult | undefined> {
-  const { command, folder, environment = process.env, clock = systemClock } = options;
+  const { command, folder, environment = process.env, clock = systemClock, translate } = options;
+  const payload = hookPayload(input, { folder, ...told });
   const output = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
   let length = 0;
   const end = await runCommand({
@@ -97,7 +106,7 @@ async function ask(
     graceMs: GRACE_MS,
     signal,
     clock,
-    input: JSON.stringify(hookPayload(input, { folder, ...told })),
+    input: JSON.stringify(translate?.payload(payload, input) ?? payload),
     onOutput(stream, bytes, stop) {
       length += bytes.length;
       if (length > MAX_OUTPUT) stop();
@@ -105,7 +114,8 @@ async function ask(
     },
   });
   const text = (stream: 'stdout' | 'stderr'): string => Buffer.concat(output[stream]).toString('utf8');
-  if (end.exitCode === 0 && end.stopped === undefined) return answerOf(input.event, text('stdout'));
+  if (end.exitCode === 0 && end.stopped === undefined)
+    return answerOf(input.event, text('stdout'), (said) => translate?.answer(said, input) ?? said);
   const said = text('stderr').trim();
   if (end.exitCode === 2 && end.stopped === undefined) return refusal(input.event, said);
   throw new Error(`${endInWords(end)}${said === '' ? '' : `: ${said.slice(0, 2 * KB)}`}`);

@@ -5,7 +5,10 @@ import { commandHook, type CommandHookOptions } from './command-hook.ts';
 import { eventNames, hookEventOf } from './names.ts';
 
 /** What hooks from settings share. */
-export type HookSettings = Pick<CommandHookOptions, 'folder' | 'environment' | 'transcriptPath' | 'clock'> & {
+export type HookSettings = Pick<
+  CommandHookOptions,
+  'folder' | 'environment' | 'transcriptPath' | 'translate' | 'clock'
+> & {
   /** Where the settings come from, for messages. */
   readonly source: string;
 };

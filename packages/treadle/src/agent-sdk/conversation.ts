@@ -17,7 +17,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 
 import { latestSession, sessionOf } from '../cli/sessions/folder-sessions.ts';
-import type { SdkAgent } from './agent.ts';
+import type { SdkAgent } from './agent/agent.ts';
 import type { SdkOptions } from './options.ts';
 import { uuidOf } from './wire/ids.ts';
 
@@ -95,6 +95,10 @@ export interface ConversationParts {
   readonly answer: (session: Session) => Promise<Run>;
   /** A run that never began, or could not be driven. */
   readonly failed: (message: string) => void;
+  /** A turn without a run: the conversation itself was changed. */
+  readonly done: (message: string) => void;
+  /** What a text like `/name` stands for; null when it is none. */
+  readonly expand: (text: string) => string | null;
 }
 
 /** The user's lines, one after the other, each with a run of its own. */
@@ -125,11 +129,16 @@ export function createConversation(parts: () => Promise<ConversationParts>): Con
   }
 
   function start(): void {
-    working ??= work().finally(() => {
-      working = null;
-      // One may have come while the last one ended.
-      if (queue.length > 0) start();
-    });
+    working ??= work()
+      // What keeps a session from being opened ends the process.
+      .catch(() => {
+        queue = [];
+      })
+      .finally(() => {
+        working = null;
+        // One may have come while the last one ended.
+        if (queue.length > 0) start();
+      });
   }
 
   return {
@@ -149,10 +158,13 @@ export function createConversation(parts: () => Promise<ConversationParts>): Con
   };
 }
 
-async function turn({ session, budget, answer }: ConversationParts, { uuid, line }: Queued): Promise<void> {
-  const input = inputOf(line);
+async function turn(parts: ConversationParts, { uuid, line }: Queued): Promise<void> {
+  const { session, budget, answer } = parts;
+  const said = inputOf(line);
   // A background task may have woken the session.
   await session.idle();
+  if (session.status === 'idle' && (await ownCommand(parts, said))) return;
+  const input = withCommand(said, parts);
   const left = budget();
   const options = { metadata: { uuid }, ...(left === null ? {} : { limits: { maxCost: Math.max(left, 1e-9) } }) };
   let run: Run;
@@ -163,6 +175,29 @@ async function turn({ session, budget, answer }: ConversationParts, { uuid, line
     run = session.status === 'paused' ? await answer(session) : session.resume();
   }
   while ((await run.outcome) === 'paused') run = await answer(session);
+}
+
+/** The text of an input that is nothing else. */
+function textOf(input: UserInput): string | null {
+  if (typeof input === 'string') return input;
+  const blocks: readonly unknown[] = Array.isArray(input) ? input : [];
+  const [block] = blocks;
+  return blocks.length === 1 && isJsonObject(block) && typeof block['text'] === 'string' ? block['text'] : null;
+}
+
+/** Does what `/compact` and `/clear` say. False for everything else. */
+async function ownCommand({ session, done }: ConversationParts, input: UserInput): Promise<boolean> {
+  const [, name, instructions = ''] = /^\/(compact|clear)(?:\s+([\s\S]*))?$/.exec(textOf(input)?.trim() ?? '') ?? [];
+  if (name === undefined) return false;
+  if (name === 'clear') await session.reset();
+  else await session.compact(instructions === '' ? {} : { instructions });
+  done(name === 'clear' ? 'The conversation is forgotten.' : 'The conversation is summed up.');
+  return true;
+}
+
+function withCommand(input: UserInput, { expand }: ConversationParts): UserInput {
+  const text = textOf(input);
+  return (text === null ? null : expand(text)) ?? input;
 }
 
 /** The content of a line of the user's. @throws Error for what is no message. */

@@ -9,8 +9,8 @@ import { DEFAULT_PARTS, type CliParts } from '../cli/parts.ts';
 import { UsageError } from '../cli/usage-error.ts';
 import { version } from '../cli/version.ts';
 import { FLAGS, readArguments, unknownFlag } from './arguments.ts';
-import { createChannel } from './channel.ts';
-import { BadLine, lineWriter, readLines } from './lines.ts';
+import { createChannel } from './lines/channel.ts';
+import { BadLine, lineWriter, readLines } from './lines/lines.ts';
 import { createService } from './service.ts';
 import { PROTOCOL_VERSION } from './protocol-version.ts';
 
@@ -57,7 +57,7 @@ export async function main(argv: readonly string[], io: CliIo, parts: CliParts =
         await service.stop(`Interrupted by ${signal}.`);
         return SIGNAL_EXIT[signal];
       });
-      return await Promise.race([converse(service, channel), stopped]);
+      return await Promise.race([converse(service, channel), stopped, service.broken]);
     }
   } catch (error) {
     const { errorText } = await import('@treadle/core');

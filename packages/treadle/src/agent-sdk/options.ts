@@ -5,9 +5,9 @@ import { readFile } from 'node:fs/promises';
 
 import { UsageError } from '../cli/usage-error.ts';
 import type { Arguments } from './arguments.ts';
-import { thinkingOf } from './models.ts';
+import { thinkingOf } from './agent/models.ts';
 import { ownMode, WIRE_MODES } from './wire/permissions.ts';
-import { texts } from './rules.ts';
+import { texts } from './agent/rules.ts';
 
 /** What a session is to be, by the arguments and by what the client said first. */
 export type SdkOptions = Awaited<ReturnType<typeof readOptions>>;
@@ -60,7 +60,9 @@ export async function readOptions(args: Arguments, initialize: JsonObject, note:
     /** Undefined: all of them. */
     tools: toolsOf(args.list('tools'), args.has('tools')),
     directories: args.values('add-dir'),
-    pluginFolders: [...args.values('plugin-dir'), ...args.values('plugin-dir-no-mcp')],
+    pluginFolders: args.values('plugin-dir'),
+    /** Plugins whose MCP servers don't start. */
+    noMcpFolders: args.values('plugin-dir-no-mcp'),
     system: await systemOf(args, initialize),
     appended: await appendedOf(args, initialize),
     schema: schemaOf(args, initialize),

@@ -75,10 +75,27 @@ function stateOf(
   return isOurs && record.project === (project?.digest ?? null) ? 'trusted' : 'changed';
 }
 
+/** The settings files of Claude Code that a folder has. Only the clients of the Claude Agent SDK have them read. */
+export async function claudeSettingsOf(folder: string) {
+  const kinds = [
+    { kind: 'project', name: '.claude/settings.json' },
+    { kind: 'local', name: '.claude/settings.local.json' },
+  ] as const;
+  const files = await Promise.all(
+    kinds.map(async (kind) => {
+      const file = await readSettingsFile(join(folder, kind.name));
+      return file && { ...kind, ...file };
+    }),
+  );
+  return files.filter((file) => file !== null);
+}
+
 /** Records that a folder is trusted, with its files as they are now. */
 export async function trustFolder(settings: FolderSettings): Promise<FolderSettings> {
   const { folder, project, local, trust } = settings;
-  await trust.set(folder, { trusted: true, project: project?.digest ?? null, local: local?.digest ?? null });
+  const files = (await claudeSettingsOf(folder)).map(({ name, digest }) => [name, digest]);
+  const others = files.length === 0 ? {} : { others: Object.fromEntries(files) as Record<string, string> };
+  await trust.set(folder, { trusted: true, project: project?.digest ?? null, local: local?.digest ?? null, ...others });
   return { ...settings, state: project === null && local === null ? 'none' : 'trusted' };
 }
 

@@ -62,7 +62,7 @@ async function saveInFolder(folder: string, record: TrustRecord | null, update: 
   });
   const digest = createHash('sha256').update(text).digest('hex');
   const known = { trusted: record?.trusted ?? false, project: record?.project ?? null, local: record?.local ?? null };
-  return { ...known, [which]: digest };
+  return { ...record, ...known, [which]: digest };
 }
 
 /** A file's text with an update in it; what else it says is kept. */

@@ -13,6 +13,8 @@ export interface TrustRecord {
   /** The digests of the files as they were trusted, or written by us; null for a file that wasn't there. */
   readonly project: string | null;
   readonly local: string | null;
+  /** The digests of settings files of other programs as they were trusted, by their paths in the folder. */
+  readonly others?: Readonly<Record<string, string>>;
 }
 
 /** Where it is recorded which folders are trusted, by real path. In the user's own settings, out of any project's reach. */
@@ -83,9 +85,17 @@ async function readRecords(path: string): Promise<Map<string, TrustRecord>> {
 }
 
 function recordOf(value: unknown): TrustRecord {
-  const { trusted, project, local } = value as Record<string, unknown>;
+  const { trusted, project, local, others } = value as Record<string, unknown>;
   const digest = (text: unknown): string | null => (typeof text === 'string' ? text : null);
-  return { trusted: trusted === true, project: digest(project), local: digest(local) };
+  const digests = Object.entries(others ?? {}).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  );
+  return {
+    trusted: trusted === true,
+    project: digest(project),
+    local: digest(local),
+    ...(digests.length === 0 ? {} : { others: Object.fromEntries(digests) }),
+  };
 }
 
 let written = 0;

@@ -8,7 +8,7 @@ import {
 import { isJsonObject } from '@treadle/core/json';
 import type { UserAnswer, UserQuestion } from '@treadle/core/tools';
 
-import type { Channel } from '../channel.ts';
+import type { Channel } from '../lines/channel.ts';
 import { ownUpdates, wireUpdate } from '../wire/permissions.ts';
 import { ownInput, wireInput, wireName } from '../wire/tools.ts';
 

@@ -22,8 +22,6 @@ export interface ProjectionOptions {
   readonly partial: boolean;
   /** What hooks decided too. */
   readonly hooks: boolean;
-  /** The user's messages too. */
-  readonly replay: boolean;
 }
 
 /** A message without its id and its session. */
@@ -115,7 +113,7 @@ function sessionMessages(options: ProjectionOptions, parentCallId: string | null
   }
 
   function userMessage({ message: said }: Extract<DurableEvent, { readonly type: 'message_added' }>): readonly Body[] {
-    if (said.role !== 'user' || !options.replay || parentCallId !== null || !PERSON.has(said.origin)) return [];
+    if (said.role !== 'user' || parentCallId !== null || !PERSON.has(said.origin)) return [];
     const content = wireResult(said.content);
     const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
     const uuid = promptUuid(sessionId, said.id);

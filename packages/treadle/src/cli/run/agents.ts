@@ -73,7 +73,7 @@ const merged = (all: readonly AgentFiles[]): AgentFiles => ({
 const isOthers = (name: string): boolean => /^(?:[A-Z]|mcp__)/.test(name);
 
 /** An agent that does no more than the one it works for: a mode of its own counts where it is stricter. */
-async function definitionOf(file: AgentFile, parts: AgentParts): Promise<SubAgentDefinition | null> {
+export async function definitionOf(file: AgentFile, parts: AgentParts): Promise<SubAgentDefinition | null> {
   const { re2Validator } = await import('@treadle/tools');
   const { tools, permissions, knownTools, note } = parts;
   const known = new Set(tools.map(({ name }) => name));

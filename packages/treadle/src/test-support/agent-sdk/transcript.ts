@@ -3,7 +3,7 @@
 import type { Json } from './client.ts';
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
-const IDS = /\b(?:call|msg|sub_call|task|appr|run|session|approval)_[0-9a-z_]{6,}\b/g;
+const IDS = /\b(?:[a-z]+_)?(?:call|msg|run|session)_[0-9a-f]{16,}(?:_[0-9a-z]+)?\b/g;
 
 /** Figures that no two runs share. */
 const FIGURES: ReadonlySet<string> = new Set([
@@ -12,18 +12,22 @@ const FIGURES: ReadonlySet<string> = new Set([
   'durationMs',
   'elapsed_time_seconds',
   'timestamp',
+  // As the machine has it.
+  'sandboxed',
   'retry_delay_ms',
 ]);
 
 export interface Transcript {
   readonly onLine: (direction: 'sent' | 'received', line: Json) => void;
-  /** A line for each, the client's marked with `>`, in the order in which the client saw them. */
+  /** A line for each, the client's marked with `>`, in the order in which the client saw them; each request with its answer. */
   text(): string;
 }
 
 /** @param folders what stands for each folder of this machine, the longest first */
 export function transcript(folders: Readonly<Record<string, string>>): Transcript {
-  const lines: string[] = [];
+  const lines: { readonly text: string; readonly answer: string | null }[] = [];
+  /** Where each request is among the lines. */
+  const requests = new Map<unknown, number>();
   const names = new Map<string, string>();
   const named = (kind: string, id: string): string => {
     const known =
@@ -45,8 +49,14 @@ export function transcript(folders: Readonly<Record<string, string>>): Transcrip
   };
   return {
     onLine(direction, line) {
-      lines.push(`${direction === 'sent' ? '>' : '<'} ${JSON.stringify(steady(line))}`);
+      const shown = `${direction === 'sent' ? '>' : '<'} ${JSON.stringify(steady(line))}`;
+      const { request_id: asked } = (line['response'] ?? {}) as Json;
+      // Which of two requests is answered first may differ, and says nothing.
+      const request = line['type'] === 'control_response' ? requests.get(asked) : undefined;
+      if (request === undefined) lines.push({ text: shown, answer: null });
+      else lines[request] = { text: lines[request]?.text ?? '', answer: shown };
+      if (line['type'] === 'control_request') requests.set(line['request_id'], lines.length - 1);
     },
-    text: () => `${lines.join('\n')}\n`,
+    text: () => `${lines.flatMap(({ text, answer }) => (answer === null ? [text] : [text, answer])).join('\n')}\n`,
   };
 }

@@ -1,6 +1,6 @@
 // A folder, a provider, and the executable between them: what conversations of clients are tested in.
 
-import { fakeProvider, type ProviderTurn } from '@treadle/testing';
+import { fakeProvider } from '@treadle/testing';
 
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -15,26 +15,26 @@ const executable = join(dirname(fileURLToPath(import.meta.url)), '../../../bin/t
 export type Said = Partial<Options>;
 
 /** A folder with its own home beside it, and a provider whose turns are given. */
-export async function world(turns: readonly (ProviderTurn | string)[]) {
+export async function world(turns: Parameters<typeof fakeProvider>[0]) {
   const place = await temporaryFolder();
   const folder = join(place.path, 'work');
   const home = join(place.path, 'home');
   await Promise.all([folder, home].map((path) => mkdir(path)));
   const provider = await fakeProvider(turns);
   const started: Query[] = [];
+  const environment = {
+    PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
+    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
+    HOME: home,
+    ANTHROPIC_BASE_URL: provider.url,
+    ANTHROPIC_API_KEY: 'sk-test',
+  };
   const options = (said: Said): Options => ({
     pathToClaudeCodeExecutable: executable,
     cwd: folder,
     model: 'claude-sonnet-5-5',
     ...said,
-    env: {
-      PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
-      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
-      HOME: home,
-      ANTHROPIC_BASE_URL: provider.url,
-      ANTHROPIC_API_KEY: 'sk-test',
-      ...said.env,
-    },
+    env: { ...environment, ...said.env },
   });
   const drive = (prompt: string | AsyncIterable<UserMessage>, said: Said = {}, testing: Testing = {}): Query => {
     const running = query({ prompt, options: options(said) }, testing);
@@ -45,6 +45,8 @@ export async function world(turns: readonly (ProviderTurn | string)[]) {
     folder,
     home,
     provider,
+    environment,
+    executable,
     drive,
     async [Symbol.asyncDispose]() {
       for (const { child } of started) child.kill('SIGKILL');

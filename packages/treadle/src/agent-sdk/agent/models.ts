@@ -1,9 +1,9 @@
 import type { Model } from '@treadle/core';
-import type { Thinking } from '@treadle/core/model';
+import type { ModelRequest, ModelStream, Thinking } from '@treadle/core/model';
 
-import { chooseModel } from '../cli/run/choose-model.ts';
-import { UsageError } from '../cli/usage-error.ts';
-import type { Arguments } from './arguments.ts';
+import { chooseModel } from '../../cli/run/choose-model.ts';
+import { UsageError } from '../../cli/usage-error.ts';
+import type { Arguments } from '../arguments.ts';
 
 /** Short names of models, and the family that each is of. */
 const FAMILIES = ['opus', 'sonnet', 'haiku', 'fable'] as const;
@@ -57,30 +57,41 @@ export function thinkingOf(args: Arguments): Thinking | undefined {
 }
 
 /** @throws UsageError unless it is a whole number from 0. */
-function thinkingBudget(tokens: number): Thinking {
+export function thinkingBudget(tokens: number): Thinking {
   if (!Number.isSafeInteger(tokens) || tokens < 0)
     throw new UsageError('The tokens to think in are a whole number of at least 0.');
   return tokens === 0 ? 'off' : { budgetTokens: tokens };
 }
 
-/** A model that is another one from its next request on. */
+/** A model that a client may change while the session is open. */
 export interface SwitchedModel extends Model {
+  /** From its next request on. */
   switchTo(model: Model): void;
+  /** How much it thinks from its next request on; undefined for what the agent says. */
+  think(thinking: Thinking | undefined): void;
 }
 
-/** What a run asks, so that a client may change the model while the session is open. */
+/** What a run asks: the model that was chosen last. */
 export function switchedModel(first: Model): SwitchedModel {
   let now = first;
-  const switchTo = (model: Model): void => {
-    now = model;
+  let thinking: Thinking | undefined;
+  const own = {
+    switchTo(model: Model): void {
+      now = model;
+    },
+    think(wanted: Thinking | undefined): void {
+      thinking = wanted;
+    },
+    stream: (request: ModelRequest, signal: AbortSignal): ModelStream =>
+      now.stream(thinking === undefined ? request : { ...request, thinking }, signal),
   };
-  // Whatever a model has is that of the model that is asked now.
-  return new Proxy({} as SwitchedModel, {
-    get(_, name) {
-      if (name === 'switchTo') return switchTo;
+  // Everything else is the model's own, whatever it has.
+  return new Proxy(own, {
+    get(target, name) {
+      if (Object.hasOwn(target, name)) return Reflect.get(target, name) as unknown;
       const value: unknown = Reflect.get(now, name);
       return typeof value === 'function' ? (value.bind(now) as unknown) : value;
     },
-    has: (_, name) => Reflect.has(now, name),
-  });
+    has: (target, name) => Object.hasOwn(target, name) || Reflect.has(now, name),
+  }) as SwitchedModel;
 }

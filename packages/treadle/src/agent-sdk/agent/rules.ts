@@ -3,8 +3,8 @@ import { checkRule, type PermissionSettings } from '@treadle/core/permissions';
 
 import { join } from 'node:path';
 
-import { UsageError } from '../cli/usage-error.ts';
-import { ownName } from './wire/tools.ts';
+import { UsageError } from '../../cli/usage-error.ts';
+import { ownName } from '../wire/tools.ts';
 
 /** How paths in rules are read: `//x` is absolute, `/x` begins where the rules are from, `~/x` in the home folder. */
 export interface RulePlace {

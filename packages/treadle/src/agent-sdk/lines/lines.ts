@@ -1,7 +1,7 @@
 import { isJsonObject, parseJson } from '@treadle/core/json';
 import { errorText, type JsonObject, type JsonValue } from '@treadle/core';
 
-import type { InputStream, Printer } from '../cli/io.ts';
+import type { InputStream, Printer } from '../../cli/io.ts';
 
 /** The longest line that is read: a request with a few images in it is shorter. */
 const MAX_LINE = 64 * 1024 * 1024;

@@ -1,0 +1,71 @@
+import type { CanUseTool, PermissionMode, PermissionOptions } from '@treadle/core';
+import { isStricter } from '@treadle/core/events';
+
+import { isAbsolute, join, resolve } from 'node:path';
+
+import type { SdkParts } from './parts.ts';
+import { askClient } from '../client/permission-callback.ts';
+import { UsageError } from '../../cli/usage-error.ts';
+import { checkedRules } from './rules.ts';
+import type { ActingSettings } from '../settings/sources.ts';
+
+/** What the session may do: by the flags, by the settings that act, and by what the client says when it is asked. */
+export function permissionsFor(
+  {
+    folder,
+    options,
+    io,
+    note,
+    channel,
+    sessionId,
+  }: Pick<SdkParts, 'folder' | 'options' | 'io' | 'note' | 'channel' | 'sessionId'>,
+  settings: readonly ActingSettings[],
+  tools: readonly string[],
+): PermissionOptions {
+  const home = io.env['HOME'];
+  const flags = { source: 'cliArg', tools, note } as const;
+  const place = { base: folder, home };
+  return {
+    mode: options.mode ?? modeOf(settings),
+    allowBypass: options.mayBypass || options.mode === 'bypass',
+    settings: [
+      checkedRules({ allow: options.allowed }, place, { ...flags, where: 'allowedTools' }),
+      checkedRules({ deny: options.disallowed }, place, { ...flags, where: 'disallowedTools' }),
+      ...settings.map(({ rules, source, where, mayAllow, base }) =>
+        checkedRules(
+          { ...rules, allow: mayAllow ? (rules.allow ?? []) : [] },
+          { base, home },
+          { ...flags, source, where },
+        ),
+      ),
+    ],
+    directories: [
+      ...options.directories.map((path) => resolve(folder, path)),
+      ...settings.flatMap(({ directories, mayAllow, base }) =>
+        mayAllow ? directories.map((path) => absolute(path, base, home)) : [],
+      ),
+    ],
+    canUseTool: options.asksClient ? askClient({ channel, folder, sessionId }) : nobody,
+  };
+}
+
+/** The user's own mode, or what a folder's files make stricter of it. */
+function modeOf(settings: readonly ActingSettings[]): PermissionMode {
+  let mode: PermissionMode = 'default';
+  for (const { mode: said, mayAllow, where } of settings) {
+    if (said === 'bypass')
+      throw new UsageError(`${where}: the mode bypassPermissions is only for --permission-mode, where it is seen.`);
+    if (said !== undefined && (mayAllow || isStricter(said, mode))) mode = said;
+  }
+  return mode;
+}
+
+function absolute(path: string, base: string, home: string | undefined): string {
+  if (path.startsWith('~/') && home) return join(home, path.slice(2));
+  return isAbsolute(path) ? path : resolve(base, path);
+}
+
+const nobody: CanUseTool = () => ({
+  behavior: 'deny',
+  message: 'Nobody can be asked: the client has no permission callback. Allow the tool by a rule of allowedTools.',
+});

@@ -1,0 +1,63 @@
+import type { JsonObject } from '@treadle/core';
+
+import type { Answer } from '../lines/channel.ts';
+import { PROTOCOL_VERSION } from '../protocol-version.ts';
+import type { Opened } from './opened.ts';
+import { DEFAULT_STYLE } from '../settings/output-styles.ts';
+
+/** The words of the protocol for how a server is doing. */
+const STATES: Readonly<Record<string, string>> = {
+  starting: 'pending',
+  ready: 'connected',
+  failed: 'failed',
+  needs_login: 'needs-auth',
+  closed: 'failed',
+};
+
+/** How the session's MCP servers are doing. */
+export const serverStates = ({ sdk }: Pick<Opened, 'sdk'>): JsonObject[] =>
+  (sdk.servers?.status ?? []).map(({ name, state, problem }) => ({
+    name,
+    status: STATES[state] ?? 'failed',
+    ...(problem === undefined ? {} : { error: problem }),
+  }));
+
+/** What the session has now: told at the beginning of each turn. */
+export function initMessage({ folder, sdk, told }: Pick<Opened, 'folder' | 'sdk' | 'told'>): JsonObject {
+  return {
+    apiKeySource: 'user',
+    claude_code_version: PROTOCOL_VERSION,
+    cwd: folder,
+    tools: sdk.toolNames,
+    mcp_servers: serverStates({ sdk }).map(({ name = '', status = '' }) => ({ name, status })),
+    model: sdk.model.id,
+    permissionMode: told.mode,
+    slash_commands: sdk.commands.map(({ name }) => name),
+    output_style: sdk.outputStyle,
+    skills: sdk.skills,
+    plugins: sdk.plugins.map((plugin) => ({ ...plugin })),
+    agents: sdk.agents.map(({ name }) => name),
+    capabilities: ['interrupt_receipt_v1'],
+  };
+}
+
+/** What a client learns of the session before it begins. */
+export function initializeAnswer({ sdk }: Opened, request: JsonObject): Answer {
+  const { id, provider } = sdk.model;
+  return {
+    response: {
+      commands: sdk.commands.map((command) => ({ ...command })),
+      agents: sdk.agents.map((agent) => ({ ...agent })),
+      output_style: sdk.outputStyle,
+      available_output_styles: [DEFAULT_STYLE, ...sdk.outputStyles],
+      models: [{ value: 'default', displayName: id, description: `${provider}/${id}`, resolvedModel: id }],
+      account: { apiKeySource: 'user', apiProvider: provider },
+      claude_code_version: PROTOCOL_VERSION,
+      ...(request['hooks'] === undefined ? {} : { hooks_applied: true, hook_on_failure_supported: true }),
+      ...(request['mcpServers'] === undefined ? {} : { mcp_servers_applied: true }),
+      ...(request['settings'] === undefined ? {} : { settings_applied: true }),
+      ...(request['disallowedTools'] === undefined ? {} : { disallowed_tools_applied: true }),
+    },
+    beside: { pending_permission_requests: [] },
+  };
+}

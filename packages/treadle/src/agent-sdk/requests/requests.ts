@@ -1,0 +1,93 @@
+import { sessionsOf, type JsonObject, type Model } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
+
+import type { CliIo } from '../../cli/io.ts';
+import { Refused } from '../lines/channel.ts';
+import type { ClientServers } from '../client/servers.ts';
+import type { Conversation } from '../conversation.ts';
+import { serverStates } from './init.ts';
+import { modelName, thinkingBudget } from '../agent/models.ts';
+import type { Opened } from './opened.ts';
+import { rewindFiles } from './rewind.ts';
+import { ownMode, WIRE_MODES, wireMode } from '../wire/permissions.ts';
+
+/** What requests are answered with. */
+export interface RequestParts {
+  readonly opened: () => Promise<Opened>;
+  readonly conversation: Conversation;
+  readonly clients: ClientServers;
+  readonly loadModel: (name: string) => Promise<Model>;
+  readonly io: CliIo;
+}
+
+type Handler = (request: JsonObject, parts: RequestParts) => Promise<JsonObject>;
+
+/** Requests by their subtypes, besides `initialize`. What isn't here is unsupported. */
+const HANDLERS: Readonly<Record<string, Handler>> = {
+  interrupt,
+  set_permission_mode: setMode,
+  set_model: setModel,
+  set_max_thinking_tokens: setThinking,
+  mcp_status: async (_, { opened }) => ({ mcpServers: serverStates(await opened()) }),
+  mcp_message: async ({ server_name: name, message }, { clients }) => {
+    if (typeof name === 'string' && isJsonObject(message)) clients.take(name, message);
+    return {};
+  },
+  rewind_files: async (request, { opened }) => rewindFiles(request, await opened()),
+  cancel_async_message: async ({ message_uuid: uuid }, { conversation }) => ({
+    cancelled: conversation.drop(textOf(uuid, 'message_uuid')).length > 0,
+  }),
+  rename_session: async ({ title }, { opened }) => {
+    const { session, kept } = await opened();
+    await sessionsOf(kept.journal).rename(session.id, textOf(title, 'title'));
+    return {};
+  },
+  stop_task: async ({ task_id: id }, { opened }) => {
+    const { session } = await opened();
+    await session.tasks.stop(textOf(id, 'task_id'), 'The client has stopped it.');
+    return {};
+  },
+};
+
+/** @throws Refused for what is unsupported, as the protocol has it. */
+export async function answerRequest(subtype: string, request: JsonObject, parts: RequestParts): Promise<JsonObject> {
+  const handler = Object.hasOwn(HANDLERS, subtype) ? HANDLERS[subtype] : undefined;
+  if (!handler) throw new Refused(`Unsupported control request subtype: ${subtype}`);
+  return handler(request, parts);
+}
+
+function textOf(value: unknown, name: string): string {
+  if (typeof value === 'string' && value !== '') return value;
+  throw new Refused(`The request needs ${name}, a text.`);
+}
+
+async function interrupt(request: JsonObject, { opened, conversation }: RequestParts): Promise<JsonObject> {
+  const cancelled = request['cancel_queued'] === true ? conversation.drop() : null;
+  const waiting = conversation.waiting();
+  const { session } = await opened();
+  await session.abort('Interrupted by the client.');
+  return { still_queued: waiting, ...(cancelled === null ? {} : { cancelled }) };
+}
+
+async function setMode({ mode: word }: JsonObject, { opened }: RequestParts): Promise<JsonObject> {
+  const mode = ownMode(word);
+  if (mode === undefined)
+    throw new Refused(`There is no permission mode ${JSON.stringify(word)}. It is one of ${WIRE_MODES.join(', ')}.`);
+  const { session, told } = await opened();
+  await session.updatePermissions([{ type: 'setMode', mode, destination: 'session' }]);
+  told.mode = wireMode(mode);
+  return { mode: told.mode };
+}
+
+async function setModel({ model }: JsonObject, { opened, loadModel, io }: RequestParts): Promise<JsonObject> {
+  const { sdk, options } = await opened();
+  const name = typeof model === 'string' && model !== 'default' ? model : options.model;
+  sdk.model.switchTo(await loadModel(await modelName(name, io.env)));
+  return {};
+}
+
+async function setThinking({ max_thinking_tokens: tokens }: JsonObject, { opened }: RequestParts): Promise<JsonObject> {
+  const { sdk } = await opened();
+  sdk.model.think(tokens === null || tokens === undefined ? undefined : thinkingBudget(Number(tokens)));
+  return {};
+}

@@ -1,0 +1,104 @@
+import { join } from 'node:path';
+
+import type { CliIo } from '../../cli/io.ts';
+import { claudeSettingsOf, findFolderSettings, type FolderSettings } from '../../settings/combine.ts';
+import { readSettingsFile } from '../../settings/settings.ts';
+import type { GivenSettings, SettingSource } from '../options.ts';
+import { readClaudeSettings, settingsObject, type ClaudeSettings } from './claude-settings.ts';
+
+/** Settings that act, and how far. */
+export interface ActingSettings extends ClaudeSettings {
+  readonly source: 'userSettings' | 'projectSettings' | 'localSettings' | 'cliArg';
+  /** Whether what it allows counts: a project may tighten, and never loosen. */
+  readonly mayAllow: boolean;
+  /** Whether its hooks run. */
+  readonly mayRun: boolean;
+  /** Where its paths begin. */
+  readonly base: string;
+}
+
+/** What is read of `.claude` for a session. */
+export interface Sources {
+  readonly settings: readonly ActingSettings[];
+  /** The user's folder `.claude` and the project's, as far as they act: for agents and output styles. */
+  readonly folders: readonly string[];
+  /** As `skillFolders` and `commandFolders` take them. */
+  readonly places: { readonly home?: string; readonly project?: string };
+  readonly isTrusted: boolean;
+  readonly found: FolderSettings;
+}
+
+/** The user's folder: `CLAUDE_CONFIG_DIR`, else `.claude` in the home folder. Null without a home. */
+export function claudeFolder({ env }: Pick<CliIo, 'env'>): string | null {
+  const { CLAUDE_CONFIG_DIR: own, HOME: home } = env;
+  return own || (home ? join(home, '.claude') : null);
+}
+
+/**
+ * Reads the settings that a client wants read. Those of a folder act once the folder is trusted (`treadle run --trust`);
+ * its hooks, and what the user's own local file allows, while the files are those that were trusted.
+ *
+ * @throws UsageError for a file that acts and can't be understood.
+ */
+export async function readSources(
+  folder: string,
+  io: Pick<CliIo, 'env' | 'cwd'>,
+  {
+    sources,
+    given,
+    note,
+  }: {
+    readonly sources: readonly SettingSource[];
+    readonly given: readonly GivenSettings[];
+    readonly note: (text: string) => void;
+  },
+): Promise<Sources> {
+  const found = await findFolderSettings(folder, io);
+  const record = found.trust.get(folder);
+  const isTrusted = record?.trusted === true;
+  const user = claudeFolder(io);
+  const settings: ActingSettings[] = given.map(({ where, settings: value }) => ({
+    ...readClaudeSettings(value, where, note),
+    source: 'cliArg',
+    mayAllow: true,
+    mayRun: true,
+    base: folder,
+  }));
+  if (sources.includes('user') && user !== null) {
+    const path = join(user, 'settings.json');
+    const file = await readSettingsFile(path);
+    const all = { source: 'userSettings', mayAllow: true, mayRun: true, base: user } as const;
+    if (file) settings.push({ ...readClaudeSettings(settingsObject(file.text, path), path, note), ...all });
+  }
+  for (const file of await claudeSettingsOf(folder)) {
+    if (!sources.includes(file.kind)) continue;
+    if (!isTrusted) {
+      note(`${file.name} left alone: nobody has trusted this folder. treadle run --trust does.`);
+      continue;
+    }
+    const isSame = record?.others?.[file.name] === file.digest;
+    if (!isSame) note(`${file.name} changed since this folder was trusted: only what denies and asks acts.`);
+    settings.push({
+      ...readClaudeSettings(settingsObject(file.text, file.path), file.path, note),
+      source: file.kind === 'project' ? 'projectSettings' : 'localSettings',
+      mayAllow: file.kind === 'local' && isSame,
+      mayRun: isSame,
+      base: folder,
+    });
+  }
+  const usesProject = sources.includes('project') && isTrusted;
+  const home = io.env['HOME'];
+  return {
+    settings,
+    folders: [
+      ...(sources.includes('user') && user !== null ? [user] : []),
+      ...(usesProject ? [join(folder, '.claude')] : []),
+    ],
+    places: {
+      ...(sources.includes('user') && home ? { home } : {}),
+      ...(usesProject ? { project: folder } : {}),
+    },
+    isTrusted,
+    found,
+  };
+}
