@@ -132,6 +132,7 @@ const LINES = {
   firstrun: 740,
   agentSdk: 3_400,
   acp: 1_720,
+  s3: 200,
 };
 
 const rows: readonly Row[] = [

@@ -55,6 +55,7 @@ const TESTED_WITH: Readonly<Record<string, readonly string[]>> = {
   code: ['@treadle/store'],
   mcp: ['@treadle/models', '@treadle/store'],
   server: ['@treadle/store'],
+  store: ['@treadle/models'],
 };
 
 /** The kernel's two lists: the only files of it that name features. */

@@ -7,3 +7,5 @@ export { systemProcesses, type ProcessIdentity, type ProcessTable } from './proc
 export { sqliteLedger, type SqliteLedger, type SqliteLedgerOptions } from './sqlite/ledger.ts';
 export { sqliteMemory, type SqliteMemory, type SqliteMemoryOptions } from './sqlite/memory.ts';
 export { fileBlobs, type FileBlobsOptions } from './files/blobs.ts';
+export { s3Blobs, type S3BlobsOptions } from './s3/blobs.ts';
+export type { S3Credentials } from './s3/client.ts';

@@ -329,3 +329,23 @@ describe('libraries', () => {
     ]);
   });
 });
+
+describe('requests to S3', () => {
+  // From AWS's page "Authenticating Requests: Using the Authorization Header", examples of Signature Version 4 for S3.
+  it.each([
+    ['GET Bucket Lifecycle', '?lifecycle=', 'fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543'],
+    ['Get Bucket', '?max-keys=2&prefix=J', '34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7'],
+  ])('have the signature that AWS has published: %s', async (_name, query, signature) => {
+    const credentials = {
+      accessKeyId: 'AKIAIOSFODNN7EXAMPLE',
+      secretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
+    };
+    const clock = testClock(Date.UTC(2013, 4, 24));
+    const { authorize } = awsSignature({ service: 's3', region: 'us-east-1', credentials, clock });
+    const url = `https://examplebucket.s3.amazonaws.com/${query}`;
+    const headers = { 'x-amz-content-sha256': sha256('') };
+    const signed = await authorize({ method: 'GET', url, headers, body: '' }, new AbortController().signal);
+    expect(signed['authorization']).toContain(`SignedHeaders=host;x-amz-content-sha256;x-amz-date`);
+    expect(signed['authorization']).toContain(`Signature=${signature}`);
+  });
+});
