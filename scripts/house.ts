@@ -127,6 +127,7 @@ const LINES = {
   rows: 425,
   cluster: 870,
   skills: 520,
+  terminal: 3_350,
   stores: 440,
   plugins: 965,
   firstrun: 740,

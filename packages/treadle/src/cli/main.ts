@@ -6,7 +6,7 @@ import { Interrupted, watchSignals, type Interruptions } from './interruptions.t
 import { createPrinter, printed, type CliIo, type Printer } from './io.ts';
 import { DEFAULT_PARTS, type CliParts } from './parts.ts';
 import { plainText } from './asking/plain-text.ts';
-import { readRunRequest } from './run/request.ts';
+import { readRunRequest, type RunRequest } from './run/request.ts';
 import { suggestion, UsageError } from './usage-error.ts';
 import { version } from './version.ts';
 
@@ -93,10 +93,23 @@ async function dispatch(argv: readonly string[], context: CommandContext): Promi
       const request = readRunRequest(command.args);
       if (request.help) return printed(context.out, helpText('run'));
       if (request.version) return printed(context.out, `${version()}\n`);
+      if (isInteractive(context, request)) {
+        const code = await (await import('./interactive/command.ts')).interactiveCommand(context, request);
+        if (code !== null) return code;
+      }
       return (await import('./run/command.ts')).runCommand(context, request);
     }
   }
 }
+
+/** Whether somebody at a terminal has given no prompt. */
+const isInteractive = ({ io, out }: CommandContext, request: RunRequest): boolean =>
+  request.prompt === null &&
+  request.format === 'text' &&
+  request.branches === null &&
+  request.stdin !== 'always' &&
+  io.stdin.isTTY === true &&
+  out.isTTY;
 
 /** What the user did wrong, or asked for in vain, is theirs to mend: it exits as usage. */
 const USERS_OWN: ReadonlySet<string> = new Set([

@@ -11,7 +11,7 @@ import { defined } from '../defined.ts';
 import type { CliIo } from '../io.ts';
 import { readLogin } from '../../settings/login-file.ts';
 import { chooseModel } from '../run/choose-model.ts';
-import { rightsFor, withAgents } from '../run/command.ts';
+import { rightsFor, withAgents } from '../run/agent.ts';
 import { commandsOf } from '../run/prompt-commands.ts';
 import { defaultInstructions } from '../run/instructions.ts';
 import { mcpFor } from '../run/mcp.ts';

@@ -9,7 +9,7 @@ import type { Terminal } from './terminal.ts';
 /** Who answers questions, and where they are shown. */
 export interface Asking {
   readonly terminal: Terminal;
-  readonly out: Printer;
+  readonly out: Pick<Printer, 'print' | 'endLine'>;
   readonly style: Style;
   /** Resolves when the run is to end: nobody waits for an answer any more. */
   readonly stopped: Promise<unknown>;

@@ -43,7 +43,8 @@ export function toolEnd(call: CallEnd, style: Style): string {
 /** Arguments that say by themselves what they are, the most telling first. */
 const MAIN = ['command', 'path', 'pattern', 'query', 'url'];
 
-function argumentsText(args: JsonObject): string {
+/** What a call is about, on one line. */
+export function argumentsText(args: JsonObject): string {
   const main = MAIN.find((name) => typeof args[name] === 'string');
   const said = main === undefined ? undefined : args[main];
   const others = Object.entries(args).flatMap(([name, value]) => {

@@ -4,111 +4,46 @@ import {
   openSession,
   TreadleError,
   type Agent,
-  type AgentDefinition,
-  type Hook,
-  type Journal,
-  type Model,
-  type PendingCall,
-  type PermissionOptions,
   type Run,
   type Session,
-  type Tool,
   type UserContent,
 } from '@treadle/core';
-import type { Validator } from '@treadle/core/ports';
-import type { EditorFiles } from '@treadle/tools';
-import type { Plugin } from '@treadle/skills';
-import { builtInToolName } from '@treadle/core/names';
 
 import { hostname } from 'node:os';
 
+import { chooseParts, prepareAgent, previewIn } from './agent.ts';
 import { startBranches } from './branches.ts';
-import { asTool, type AgentParts } from './agents.ts';
 import { driveRun, type Terminals } from './drive-run.ts';
-import { exposureOf, keyGuard, runsUnconfined, type KeyGuard } from '../asking/keys.ts';
-import { agentIdOf, folderOfSession, latestSession, realFolder, sessionOf } from '../sessions/folder-sessions.ts';
-import { defaultInstructions } from './instructions.ts';
-import { projectInstructionsOf } from './project-instructions.ts';
 import type { CommandContext } from '../context.ts';
-import { mcpFor } from './mcp.ts';
 import { withCommand } from './prompt-commands.ts';
-import { skillsFor } from './skills.ts';
-import type { CliIo } from '../io.ts';
-import { openBlobs, unsavedJournal } from '../parts.ts';
-import { folderSettings } from '../asking/folder-trust.ts';
-import type { CombinedSettings } from '../../settings/combine.ts';
-import { nobodyToAsk, permissionsFor, rulesOfFlags } from '../asking/permissions.ts';
 import { createRunOutput, type RunOutput } from '../output/run-output.ts';
 import { promptContent, promptTexts, type KeptIn, type RunRequest } from './request.ts';
-import { openTerminal, readLines, type Terminal } from '../asking/terminal.ts';
+import { openTerminal, readLines } from '../asking/terminal.ts';
+import { realFolder } from '../sessions/folder-sessions.ts';
 import { telemetry } from '../serve/telemetry.ts';
-import { suggestion, UsageError } from '../usage-error.ts';
+import { UsageError } from '../usage-error.ts';
 
 /** `treadle run`: one prompt, one run, until it ends. Returns the exit code. */
 export async function runCommand(context: CommandContext, request: RunRequest): Promise<number> {
-  const { io, parts, interruptions } = context;
+  const { io, interruptions } = context;
   // What costs nothing to find wrong is found before anything is read, opened or asked.
   if (request.cwd !== undefined) await realFolder(io.cwd, request.cwd);
   const terminals = terminalsOf(context, request);
   const typed = io.stdin.isTTY === true ? await promptTexts(io, request, context.note) : null;
-  const { chosenModel } = await import('../login/first-run.ts');
-  const { choice, env } = await chosenModel(context, request.model, terminals.permissions);
-  await io.hideEnvironment?.();
-  const guard = await keyGuard(env);
-  const note = (text: string): void => context.note(guard.text(text));
-  const loadModel = async (name: string): Promise<Model> => guard.model(await parts.model(name, env));
-  const model = await loadModel(choice.name);
+  const chosen = await chooseParts(context, request, terminals.permissions);
+  const { note, model, choice, loadModel } = chosen;
   const texts = typed ?? (await interruptions.unless(promptTexts(io, request, note)));
-
-  const journal = guard.journal(await (request.save ? parts.journal(io) : unsavedJournal()));
-  let closeMcp = async (): Promise<void> => {};
+  const asks = request.branches === null ? terminals.permissions : { ...terminals.permissions, isThere: false };
+  const prepared = await prepareAgent(context, chosen, request, asks);
   try {
-    const place = await findPlace(journal, io, request);
-    const asks = request.branches === null ? terminals.permissions : { ...terminals.permissions, isThere: false };
-    const rights = await rightsFor({ ...context, note, guard }, request, place.folder, asks);
-    const { permissions, hooks, knownTools, validator } = rights;
-    const mcp = await interruptions.unless(
-      mcpFor({ io: { ...io, env }, note, request, folder: place.folder }, rights, asks),
-    );
-    closeMcp = async () => mcp?.close();
-    const skills = await interruptions.unless(
-      skillsFor({ io, note, request, folder: place.folder }, rights, asks, interruptions.first),
-    );
+    const { journal, place, rights, definition, toolsIn, kept } = prepared;
     const said = await interruptions.unless(
       withCommand(texts, { io, folder: place.folder, note }, rights, asks, interruptions.first),
     );
     const content = await promptContent(io, request, said, place.folder, note);
-    const { isActiveSkill } = await import('@treadle/skills');
-    const moreTools = [...(mcp?.tools ?? []), ...skills.tools].map(guard.tool);
-    const agentParts = { io, model, loadModel, note };
-    const withServers = { ...rights, toolsIn: (root: string) => [...rights.toolsIn(root), ...moreTools] };
-    const toolsIn = (root: string): Promise<readonly Tool[]> =>
-      withAgents(withServers, agentParts, request, place.folder, root);
-    const projectInstructions = request.instructions ? await projectInstructionsOf(place.folder, note) : '';
-    const tools = await toolsIn(place.folder);
-    const definition: AgentDefinition = {
-      id: agentIdOf(place.folder),
-      model,
-      ...(request.thinking === undefined ? {} : { thinking: request.thinking }),
-      instructions: skills.instructions(request.system ?? defaultInstructions(place.folder)),
-      projectInstructions,
-      tools,
-      // What is left behind would die with this process.
-      ...(request.background ? { background: { tools: inBackground(tools), atEnd: 'wait' } } : {}),
-      permissions,
-      hooks,
-      knownTools,
-      // Whoever names the tools gets no other one.
-      context: { recall: request.tools === undefined, pin: isActiveSkill },
-      limits: request.limits,
-      title: request.title,
-      validator,
-    };
     const agent = defineAgent(definition);
     const output = createRunOutput(request.format, { io, out: context.out, agent, note });
     const { sessionId } = place;
-    const blobs = request.save ? await openBlobs(io) : null;
-    const kept = { journal, ...(blobs ? { blobs } : {}) };
     if (request.instead && sessionId !== null) return await request.instead(agent, kept, sessionId);
     const again = request.begin && sessionId !== null ? await request.begin(agent, kept, sessionId, content) : null;
     const session = again?.session ?? (await openOrCreate(kept, sessionId, agent, output));
@@ -133,41 +68,8 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
       stopTracing?.();
     }
   } finally {
-    await closeMcp();
-    await journal.close();
+    await prepared.close();
   }
-}
-
-/** What a call would change in a file of the folder, as a diff; null for calls that change none. */
-const previewIn =
-  (folder: string) =>
-  async ({ toolName, arguments: args }: PendingCall): Promise<string | null> =>
-    (await import('@treadle/tools')).previewChange(folder, toolName, args);
-
-/** The tools whose calls may take long: commands, and other agents. */
-const inBackground = (tools: readonly Tool[]): readonly string[] =>
-  tools.filter(({ background, delegates }) => background === true || delegates !== undefined).map(({ name }) => name);
-
-interface Place {
-  /** A real path. */
-  readonly folder: string;
-  /** Null for a new session. */
-  readonly sessionId: string | null;
-}
-
-/** A session that is named works where it was started, unless `--cwd` moves it. */
-async function findPlace(journal: Journal, io: CliIo, { session, cwd }: RunRequest): Promise<Place> {
-  if (session.kind === 'id') {
-    const sessionId = await sessionOf(journal, session.id);
-    const own = cwd ?? (await folderOfSession(journal, sessionId)) ?? '.';
-    const folder = await realFolder(io.cwd, own).catch((error: unknown) => {
-      if (cwd !== undefined || !(error instanceof UsageError)) throw error;
-      throw new UsageError(`${error.message} Session ${session.id} worked there: name another one with --cwd FOLDER.`);
-    });
-    return { folder, sessionId };
-  }
-  const folder = await realFolder(io.cwd, cwd ?? '.');
-  return { folder, sessionId: session.kind === 'latest' ? await latestSession(journal, folder) : null };
 }
 
 function terminalsOf({ io, out, err }: CommandContext, { format }: RunRequest): Terminals {
@@ -177,132 +79,6 @@ function terminalsOf({ io, out, err }: CommandContext, { format }: RunRequest): 
     user: openTerminal(io, out, lines),
     permissions: { ...permissions, isThere: permissions.isThere && format === 'text' },
   };
-}
-
-/** The tools, and what they may do: as the flags, the user's settings and the folder's have it. */
-export async function rightsFor(
-  { io, note, interruptions, guard }: CommandContext & { readonly guard: KeyGuard },
-  request: RunRequest,
-  folder: string,
-  terminal: Terminal,
-  /** The editor whose files the tools read and write. */
-  editor?: EditorFiles,
-): Promise<{
-  /** The tools over a folder. */
-  readonly toolsIn: (folder: string) => readonly Tool[];
-  readonly permissions: PermissionOptions;
-  readonly hooks: readonly Hook[];
-  /** Those that the user has trusted, as they were trusted. */
-  readonly plugins: readonly Plugin[];
-  /** Checks the arguments of tools. */
-  readonly validator: Validator;
-  /** Names of all tools that there may be: rules and hooks may be about them. */
-  readonly knownTools: readonly string[];
-  /** Whether the folder as a whole is trusted. */
-  readonly isTrusted: boolean;
-  readonly trust: () => Promise<void>;
-  /** What is to be said beside a question about a command; null for nothing. */
-  readonly aboutCommands: () => Promise<string | null>;
-  /** Whether commands run without a sandbox here: by the settings, or because there is none and none is required. */
-  readonly runsUnconfined: () => Promise<boolean>;
-}> {
-  const { askUserTool, builtInTools, hooksFromSettings, openRoot, planTool, re2Validator, todoTool, webFetchTool } =
-    await import('@treadle/tools');
-  const { combineSettings, trustFolder } = await import('../../settings/combine.ts');
-  const { settingsSaver } = await import('../../settings/save.ts');
-  const web = webFetchTool();
-  const plan = planTool();
-  const offered = (sandbox: CombinedSettings['sandbox'], path: string): Tool[] => {
-    const bash = sandbox === undefined ? {} : { bash: { sandbox } };
-    const root = editor ? openRoot(path, { editor }) : path;
-    return [...builtInTools({ root, ...bash }), todoTool(), askUserTool(), web, plan];
-  };
-  const names = offered(undefined, folder).map(({ name }) => name);
-  // What is misspelt is said before anything is asked.
-  chosenTools([], names, request.tools);
-  /** Rules and hooks may be about all tools that there may be. */
-  const knownTools: readonly string[] = [...names, ...SOMETIMES];
-  const rules = rulesOfFlags(
-    { ...request, mode: request.permissionMode, folderNamed: request.cwd !== undefined },
-    knownTools,
-  );
-  const found = await folderSettings(folder, io, {
-    trust: request.trust,
-    terminal,
-    stopped: interruptions.first,
-    note,
-  });
-  const settings = await combineSettings(found, io, note, knownTools);
-  // The web is only for those who say so: by the flag, in their settings, or by naming the tool.
-  const hasWeb = request.web || settings.web || request.tools !== undefined;
-  // A todo list is enough for most work: a plan is for those who name it.
-  const unnamed = request.tools === undefined ? [plan] : [];
-  const unwanted: readonly Tool[] = hasWeb ? unnamed : [web, ...unnamed];
-  /** The tools over a folder. */
-  const toolsIn = (root: string): readonly Tool[] =>
-    chosenTools(offered(settings.sandbox, root), names, request.tools)
-      .filter((tool) => !unwanted.includes(tool))
-      .map(guard.tool);
-  const permissions = permissionsFor(rules, request.permissionMode, settings, {
-    saveUpdate: settingsSaver(found, io),
-    // At a terminal the run pauses, and is asked about below.
-    ...(terminal.isThere ? {} : { canUseTool: nobodyToAsk(note) }),
-  });
-  const plugins = request.plugins ? await (await import('../plugins/store.ts')).actingPlugins(io, note) : [];
-  const { pluginHooks } = await import('../plugins/contents.ts');
-  const hooks = [
-    ...settings.hooks.flatMap(({ source, hooks: given }) => hooksFromSettings(given, { source, folder })),
-    // What is left out was shown before the plugin was trusted.
-    ...plugins.flatMap((plugin) => pluginHooks(plugin, folder, knownTools, () => {})),
-  ];
-  /** What is to be said beside a question about a command; null for nothing. */
-  const aboutCommands = (): Promise<string | null> => exposureOf(guard.keys, settings.sandbox);
-  const trust = async (): Promise<void> => void (await trustFolder(found));
-  return {
-    toolsIn,
-    permissions,
-    hooks,
-    plugins,
-    knownTools,
-    validator: re2Validator(),
-    // One who trusts it at a question trusts it for all that follows.
-    get isTrusted() {
-      return found.state !== 'changed' && found.trust.get(folder)?.trusted === true;
-    },
-    trust,
-    aboutCommands,
-    runsUnconfined: () => runsUnconfined(settings.sandbox),
-  };
-}
-
-/** Tools that there are in some runs: agents of files, long conversations, background tasks. */
-const SOMETIMES = ['agent', 'recall', 'skill', 'skill_file', 'task_output', 'task_list', 'task_stop'];
-
-/** The tools over a folder, with that of the agents which files define. Whoever names the tools gets no other one. */
-export async function withAgents(
-  { toolsIn, permissions, knownTools, isTrusted, plugins }: Awaited<ReturnType<typeof rightsFor>>,
-  { io, ...parts }: Pick<AgentParts, 'model' | 'loadModel' | 'note'> & { readonly io: CliIo },
-  request: RunRequest,
-  folder: string,
-  root: string,
-): Promise<readonly Tool[]> {
-  const tools = toolsIn(root);
-  if (request.tools !== undefined) return tools;
-  const agents = await asTool(io, { folder, isTrusted, plugins, tools, permissions, knownTools, ...parts });
-  return agents ? [...tools, agents] : tools;
-}
-
-function chosenTools(all: readonly Tool[], names: readonly string[], given: readonly string[] | undefined): Tool[] {
-  if (given === undefined) return [...all];
-  const wanted = given.map(builtInToolName);
-  if (wanted.length === 0 || (wanted.length === 1 && wanted[0] === 'none')) return [];
-  for (const name of wanted) {
-    if (names.includes(name)) continue;
-    throw new UsageError(
-      `--tools doesn't know '${name}'.${suggestion(name, names)} There are: ${names.join(', ')}; or none.`,
-    );
-  }
-  return all.filter(({ name }) => wanted.includes(name));
 }
 
 async function openOrCreate(kept: KeptIn, sessionId: string | null, agent: Agent, output: RunOutput): Promise<Session> {

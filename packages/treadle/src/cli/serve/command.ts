@@ -17,7 +17,7 @@ import { parseOptions } from '../options.ts';
 import { keyGuard, type KeyGuard } from '../asking/keys.ts';
 import { homeFolder } from '../parts.ts';
 import { projectInstructionsOf } from '../run/project-instructions.ts';
-import { rightsFor } from '../run/command.ts';
+import { rightsFor } from '../run/agent.ts';
 import { mcpFor } from '../run/mcp.ts';
 import { skillsFor } from '../run/skills.ts';
 import { readRunRequest } from '../run/request.ts';

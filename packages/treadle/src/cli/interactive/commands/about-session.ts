@@ -1,0 +1,43 @@
+import { formatTranscript } from '../../sessions/transcript.ts';
+import { costLines, readCosts } from '../../sessions/cost.ts';
+import type { SlashCommand } from '../../../terminal/ui/host.ts';
+import type { Workbench } from '../workbench.ts';
+
+/** Commands about the session that is shown. */
+export function aboutSession(_bench: Workbench): readonly SlashCommand[] {
+  return [
+    {
+      name: 'cost',
+      about: 'what the session has used and cost',
+      async run(_, ui) {
+        ui.print(costLines(await readCosts(ui.session.history())));
+      },
+    },
+    {
+      name: 'copy',
+      about: 'the last reply, as Markdown, to the clipboard',
+      run(_, ui) {
+        const { lastReply } = ui.state;
+        if (lastReply === '') ui.print('There is no reply yet.', 'warn');
+        else {
+          ui.copy(lastReply);
+          ui.print('Copied, if the terminal allows it (OSC 52).', 'dim');
+        }
+      },
+    },
+    {
+      name: 'export',
+      about: 'the transcript as Markdown',
+      async run(_, ui) {
+        ui.print(await formatTranscript(ui.session.history(), 'markdown', false));
+      },
+    },
+    {
+      name: 'quit',
+      about: 'leave; the session is kept',
+      run(_, ui) {
+        ui.leave();
+      },
+    },
+  ];
+}

@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+
+/** Paths that are offered at most. */
+const MOST = 50_000;
+/** Characters of a command's output that are kept. */
+const LONGEST = 30_000;
+
+/** The files of a folder, for completion: as Git has them, else as they are. Looked up on first use. */
+export function fileList(folder: string): (changed: () => void) => readonly string[] | null {
+  let paths: readonly string[] | null = null;
+  let looking: Promise<void> | null = null;
+  return (changed) => {
+    looking ??= (async () => {
+      const git = await output('git', ['ls-files', '-co', '--exclude-standard', '-z'], folder);
+      paths = git.code === 0 ? git.text.split('\0').filter((path) => path !== '') : await walk(folder);
+      changed();
+    })();
+    return paths;
+  };
+}
+
+async function walk(folder: string): Promise<string[]> {
+  const found: string[] = [];
+  const open = [folder];
+  for (let next = open.shift(); next !== undefined && found.length < MOST; next = open.shift()) {
+    for (const entry of await readdir(next, { withFileTypes: true }).catch(() => [])) {
+      const path = join(next, entry.name);
+      if (entry.isFile()) found.push(relative(folder, path));
+      else if (entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules') open.push(path);
+    }
+  }
+  return found;
+}
+
+interface Output {
+  readonly code: number | null;
+  readonly text: string;
+}
+
+function output(file: string, args: readonly string[], cwd: string, env?: NodeJS.ProcessEnv): Promise<Output> {
+  return new Promise((resolve) => {
+    const child = spawn(file, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], ...(env ? { env } : {}) });
+    let text = '';
+    const take = (chunk: string): void => {
+      if (text.length < MOST * 200) text += chunk;
+    };
+    child.stdout.setEncoding('utf8').on('data', take);
+    child.stderr.setEncoding('utf8').on('data', take);
+    child.once('error', (error) => resolve({ code: null, text: error.message }));
+    child.once('close', (code) => resolve({ code, text }));
+  });
+}
+
+/** What a command of the user's has put out, and how it ended. It runs as in the user's own shell. */
+export async function shellOutput(command: string, folder: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const { code, text } = await output(env['SHELL'] ?? '/bin/sh', ['-c', command], folder, env);
+  const shown = text.length <= LONGEST ? text : `${text.slice(0, LONGEST / 2)}\n…\n${text.slice(-LONGEST / 2)}`;
+  return `${shown.trimEnd()}${code === 0 ? '' : `\n[exit code ${code ?? 'unknown'}]`}`.trim();
+}
+
+/** Has a text edited in the user's editor. Null when there is none, or it failed. */
+export async function editText(text: string, env: NodeJS.ProcessEnv): Promise<string | null> {
+  const editor = env['VISUAL'] || env['EDITOR'] || 'vi';
+  const folder = await mkdtemp(join(tmpdir(), 'treadle-draft-'));
+  const file = join(folder, 'draft.md');
+  try {
+    await writeFile(file, text, { mode: 0o600 });
+    // As a shell would start it: the variable may have arguments.
+    const child = spawn('/bin/sh', ['-c', `${editor} "$1"`, 'editor', file], { stdio: 'inherit', env });
+    const code = await new Promise<number | null>((resolve) => {
+      child.once('error', () => resolve(null));
+      child.once('close', resolve);
+    });
+    return code === 0 ? (await readFile(file, 'utf8')).replace(/\n$/, '') : null;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

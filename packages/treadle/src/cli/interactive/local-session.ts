@@ -1,0 +1,118 @@
+import type { Journal, Run, Session, TreadleEvent } from '@treadle/core';
+import { isDurable, type SessionInput } from '@treadle/core/events';
+
+import type { TerminalSession } from '../../terminal/session/session.ts';
+
+/** Durable events that a terminal shows of a long log: what came before is in the pager. */
+const SHOWN = 600;
+
+export interface LocalSessionOptions {
+  readonly journal: Journal;
+  /** The last event when it was opened. */
+  readonly seq: number;
+  /** What went wrong in a run, besides what the log says. */
+  fail(error: unknown): void;
+}
+
+/**
+ * A session that this process drives. Its durable events come from the journal, so that what other processes write is among
+ * them; the live ones come from the runs here.
+ */
+export function localSession(session: Session, { journal, seq, fail }: LocalSessionOptions): TerminalSession {
+  const first = Math.max(1, seq - SHOWN + 1);
+  const waiting: (TreadleEvent | 'look')[] = ['look'];
+  let wake = Promise.withResolvers<void>();
+  let isOver = false;
+  const push = (one: TreadleEvent | 'look'): void => {
+    waiting.push(one);
+    wake.resolve();
+  };
+  const unsubscribe = session.subscribe((event) => push(event));
+  const unwatch = journal.watch(session.id, () => push('look'));
+
+  async function* events(): AsyncGenerator<TreadleEvent> {
+    let last = first - 1;
+    while (!isOver) {
+      const next = waiting.shift();
+      if (next === undefined) {
+        wake = Promise.withResolvers();
+        if (waiting.length === 0) await wake.promise;
+      } else if (next !== 'look' && !isDurable(next)) yield next;
+      else if (next !== 'look' && next.seq === last + 1) {
+        last = next.seq;
+        yield next;
+      } else if (next === 'look' || next.seq > last) {
+        for await (const event of journal.read(session.id, last + 1)) {
+          last = event.seq;
+          yield event;
+        }
+      }
+    }
+  }
+
+  /** What becomes of a run, the log says; only that it could not be driven is said here. */
+  const drive = (run: Run): void => {
+    run.outcome.catch((error: unknown) => fail(error));
+  };
+
+  async function post(input: SessionInput): Promise<void> {
+    // Another process may have answered, or gone on.
+    if (session.activeRun === null) await session.refresh();
+    switch (input.type) {
+      case 'prompt':
+        drive(session.prompt(input.messages.flatMap(({ content }) => content)));
+        return;
+      case 'steering':
+        await session.steer(input.message.content);
+        return;
+      case 'follow_up':
+        await session.followUp(input.message.content);
+        return;
+      case 'approval_answer': {
+        const { type: _, approvalId, decision, requestKey: __, ...said } = input;
+        const run = session[decision](approvalId, said);
+        run.outcome.catch((error: unknown) => fail(error));
+        return;
+      }
+      case 'client_tool_results':
+        drive(session.addToolOutputs(input.results));
+        return;
+      case 'cancel':
+        await session.abort(input.reason);
+        return;
+      case 'clear_queue':
+        await session.clearQueue(input.kind);
+        return;
+      case 'permission_updates':
+        await session.updatePermissions(input.updates);
+        return;
+      case 'compact':
+        await session.compact(input.instructions === undefined ? {} : { instructions: input.instructions });
+        return;
+      case 'continue':
+        drive(session.continue());
+        return;
+      default:
+        throw new Error(`A terminal posts no ${input.type}.`);
+    }
+  }
+
+  return {
+    id: session.id,
+    events: events(),
+    leftOut: first - 1,
+    history: () => journal.read(session.id, 1),
+    post,
+    async resume() {
+      drive(session.resume());
+    },
+    isCutOff: async () => session.status === 'running' && session.canResume,
+    async close() {
+      isOver = true;
+      wake.resolve();
+      unsubscribe();
+      unwatch();
+      await session.close({ abort: true, reason: 'The terminal was left.' });
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import type { AgentDefinition } from '@treadle/core';
+
+import type { TerminalSession } from '../../terminal/session/session.ts';
+import type { CommandContext } from '../context.ts';
+import type { ChosenParts, PreparedAgent } from '../run/agent.ts';
+
+/** What the commands of a session work with. */
+export interface Workbench {
+  readonly context: CommandContext;
+  readonly chosen: ChosenParts;
+  readonly prepared: PreparedAgent;
+  /** The agent as it is defined now: `/model` and `/thinking` change it. */
+  definition: AgentDefinition;
+  /** Opens a session of the folder with it. */
+  open(sessionId: string): Promise<TerminalSession>;
+  /** A new one. */
+  begin(): TerminalSession;
+  readonly shownModel: (name: string) => void;
+}

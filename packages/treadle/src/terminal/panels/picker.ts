@@ -1,0 +1,59 @@
+import { fit } from '../screen/text.ts';
+import type { Panel } from './panel.ts';
+
+/** A row to choose. Both texts are harmless. */
+export interface PickerItem<Value> {
+  readonly value: Value;
+  readonly text: string;
+  readonly about?: string;
+}
+
+/** A list to choose from: Up and Down, Enter; typing filters. `done` gets null when nothing was chosen. */
+export function pickerPanel<Value>(
+  title: string,
+  items: readonly PickerItem<Value>[],
+  done: (value: Value | null) => void,
+): Panel {
+  let filter = '';
+  let at = 0;
+  const found = (): readonly PickerItem<Value>[] => {
+    const words = filter.toLowerCase().split(/\s+/);
+    return items.filter(({ text, about = '' }) =>
+      words.every((word) => `${text} ${about}`.toLowerCase().includes(word)),
+    );
+  };
+  return {
+    label: 'filter: ',
+    rows(columns, most, theme) {
+      const rows = found();
+      const room = Math.max(1, Math.min(12, most - 2));
+      const first = Math.max(0, Math.min(at - Math.floor(room / 2), rows.length - room));
+      const shown = rows.slice(first, first + room).map(({ text, about }, index) => {
+        const isChosen = first + index === at;
+        const line = `${isChosen ? '❯ ' : '  '}${text}${about === undefined || about === '' ? '' : theme.dim(`  ${about}`)}`;
+        return fit(isChosen ? theme.accent(line) : line, columns);
+      });
+      const more = rows.length > room ? ` · ${at + 1} of ${rows.length}` : '';
+      const none = rows.length === 0 ? ['  nothing matches'] : [];
+      return [
+        theme.bold(fit(title, columns)),
+        ...shown,
+        ...none,
+        theme.dim(fit(`Enter chooses, Esc leaves${more}`, columns)),
+      ];
+    },
+    key({ name, sequence }) {
+      const { length } = found();
+      if (name === 'up' || name === 'down') at = length === 0 ? 0 : (at + (name === 'down' ? 1 : length - 1)) % length;
+      else if (name === 'enter') done(found()[at]?.value ?? null);
+      else if (name === 'backspace') filter = [...filter].slice(0, -1).join('');
+      else if (sequence >= ' ' && !sequence.startsWith('\u007f') && !sequence.startsWith('\u001b')) filter += sequence;
+      if (name !== 'up' && name !== 'down' && name !== 'enter') at = 0;
+      return true;
+    },
+    close() {
+      done(null);
+      return true;
+    },
+  };
+}

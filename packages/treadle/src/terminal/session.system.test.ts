@@ -1,0 +1,103 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+import { forbidden } from '../test-support/emulator.ts';
+import { temporaryFolder } from '../test-support/harness.ts';
+import { startInTerminal } from '../test-support/terminal-process.ts';
+
+const COUNT = 'How many files are in this folder?';
+const STATUS = /demo\/demo-1 · default/;
+
+const times = (text: string, what: string): number => text.split(what).length - 1;
+
+describe('treadle at a terminal', () => {
+  it('1: shows one line, the input line and a status row, and writes nothing while nobody types', async () => {
+    await using folder = await temporaryFolder();
+    await using terminal = startInTerminal([], { cwd: folder.path });
+    await terminal.shows(STATUS);
+    const lines = (await terminal.emulator.lines()).filter((line) => line !== '');
+    expect(lines).toMatchObject(
+      [/^treadle .* · demo/, /^>$/, STATUS].map((row) => expect.stringMatching(row) as unknown as object),
+    );
+    const writes = terminal.emulator.writes();
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    expect(terminal.emulator.writes()).toBe(writes);
+    expect(forbidden(terminal.emulator.raw())).toEqual([]);
+  });
+
+  it('answers a prompt, keeps the session and shows the same when it is opened again', async () => {
+    await using folder = await temporaryFolder();
+    await writeFile(join(folder.path, 'a.txt'), 'tides\n');
+    await using terminal = startInTerminal([], { cwd: folder.path });
+    await terminal.shows(STATUS);
+    terminal.type(`${COUNT}\r`);
+    const before = await terminal.shows(/2 turns · /);
+    expect(times(before, COUNT)).toBe(1);
+    terminal.type('\u0004');
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.emulator.raw()).toMatch(/\u001b\[\?2004l\u001b\[\?25h$/); // oxlint-disable-line eslint/no-control-regex -- the modes are off
+    await using again = startInTerminal(['-c'], { cwd: folder.path });
+    const after = await again.shows(/2 turns · /);
+    const transcript = (text: string): string => text.slice(text.indexOf(`> ${COUNT}`), text.indexOf(' turns · '));
+    expect(transcript(after)).toBe(transcript(before));
+    expect(forbidden(again.emulator.raw())).toEqual([]);
+  });
+
+  it('9: asks before a file is written, and tells the model why not', async () => {
+    await using folder = await temporaryFolder();
+    await using terminal = startInTerminal([], { cwd: folder.path });
+    await terminal.shows(STATUS);
+    terminal.type('Create notes/a.md with the text "hello"\r');
+    const asked = await terminal.shows(/4 {2}no, and say why/);
+    expect(asked).toContain('+hello');
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    terminal.type('x');
+    await terminal.shows(/Press 1 to 4/);
+    terminal.type('4');
+    await terminal.shows(/No, because:/);
+    terminal.type('not now\r');
+    await terminal.shows(/refused · by you: not now/);
+    await terminal.shows(/ turns? · /);
+    await expect(readFile(join(folder.path, 'notes/a.md'))).rejects.toThrow('ENOENT');
+  });
+
+  it('10: asks again after a kill, with the draft, and runs the call once', async () => {
+    await using folder = await temporaryFolder();
+    await using terminal = startInTerminal([], { cwd: folder.path });
+    await terminal.shows(STATUS);
+    terminal.type('Create notes/a.md with the text "hello"\r');
+    await terminal.shows(/4 {2}no, and say why/);
+    terminal.type('a draft');
+    await terminal.shows(/^> a draft/m);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    terminal.kill('SIGKILL');
+    await terminal.ended;
+    await using again = startInTerminal(['-c'], { cwd: folder.path });
+    const asked = await again.shows(/4 {2}no, and say why[^]*> a draft/);
+    expect(asked).toContain('+hello');
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    again.type('1');
+    const after = await again.shows(/ turns? · /);
+    expect(after).toMatch(/allowed\s+by\s+you/);
+    expect(await readFile(join(folder.path, 'notes/a.md'), 'utf8')).toBe('hello\n');
+  });
+
+  it('14: puts a draft aside at Ctrl+C, and leaves at the second one', async () => {
+    await using folder = await temporaryFolder();
+    await using terminal = startInTerminal([], { cwd: folder.path });
+    await terminal.shows(STATUS);
+    terminal.type('a draft');
+    await terminal.shows(/^> a draft/m);
+    terminal.type('\u0003');
+    await terminal.shows(/put aside/);
+    terminal.type('\u001b[A');
+    await terminal.shows(/^> a draft/m);
+    terminal.type('\u0003');
+    await terminal.shows(/put aside/);
+    terminal.type('\u0003');
+    await terminal.shows(/again leaves/);
+    terminal.type('\u0003');
+    expect(await terminal.ended).toBe(0);
+  });
+});

@@ -1,0 +1,206 @@
+import type { SessionInput } from '@treadle/core/events';
+
+import type { Key } from '../panels/panel.ts';
+import { promptOf, typed } from '../session/session.ts';
+import { blockRows, type RowOptions } from '../view/rows.ts';
+import { createView, type ViewState } from '../view/view.ts';
+import type { TerminalDevice } from './device.ts';
+import type { TerminalHost, TerminalUi } from './host.ts';
+import type { InputLine } from './input-line.ts';
+
+/** Milliseconds in which the same key again means another thing. */
+const AGAIN_MS = 2000;
+const TWICE_MS = 500;
+
+export interface ActionsParts {
+  readonly device: TerminalDevice;
+  readonly host: TerminalHost;
+  readonly ui: TerminalUi;
+  readonly input: InputLine;
+  options(): RowOptions;
+  /** Whether there is a session yet. */
+  isReady(): boolean;
+  post(input: SessionInput): Promise<void>;
+  fail(error: unknown): void;
+  redraw(): void;
+  setHint(text: string | null): void;
+  suspend(): void;
+  leave(code: number): void;
+}
+
+/** What keys do that are not for a panel and not for editing. */
+export interface Actions {
+  /** Keys that come before the input line. */
+  first(key: Key): boolean;
+  /** Keys that the input line leaves over. */
+  last(key: Key): void;
+  paste(text: string): void;
+  /** The draft has changed. */
+  drafted(): void;
+  offerResume(isCutOff: boolean): void;
+  showTranscript(): void;
+}
+
+export function createActions(parts: ActionsParts): Actions {
+  const { device, host, ui, input, post, fail, setHint } = parts;
+  let cutOff = false;
+  let stash: ReturnType<InputLine['take']> | null = null;
+  const lastAt = new Map<string, number>();
+
+  const state = (): ViewState => ui.state;
+  const isRunning = (): boolean => state().run !== null;
+
+  /** Whether this key was pressed within so many milliseconds before. */
+  function again(name: string, within: number): boolean {
+    const before = lastAt.get(name);
+    lastAt.set(name, device.now());
+    return before !== undefined && device.now() - before <= within;
+  }
+
+  async function interrupt(): Promise<void> {
+    const { queued } = state();
+    if (queued.length > 0) {
+      await post({ type: 'clear_queue' });
+      const texts = queued.map(({ text }) => text);
+      ui.setDraft([...texts, ...(input.text === '' ? [] : [input.text])].join('\n'));
+    }
+    await post({ type: 'cancel', reason: 'Interrupted by the user.' });
+  }
+
+  function controlC(): void {
+    const isTwice = again('ctrl+c', AGAIN_MS);
+    if (input.text !== '') {
+      stash = input.text;
+      input.take();
+      lastAt.delete('ctrl+c');
+      setHint('The draft is put aside: Up brings it back.');
+    } else if (isRunning()) {
+      if (isTwice && device.now() - interruptedAt <= TWICE_MS) parts.leave(130);
+      else void interrupt();
+      interruptedAt = device.now();
+    } else if (isTwice) parts.leave(0);
+    else setHint('Ctrl+C again leaves.');
+  }
+  let interruptedAt = Number.NEGATIVE_INFINITY;
+
+  function escape(): void {
+    if (isRunning()) {
+      void interrupt();
+      return;
+    }
+    if (!again('escape', TWICE_MS)) return;
+    lastAt.delete('escape');
+    const back = host.commands().find(({ name }) => name === 'rewind');
+    if (input.text === '') void Promise.resolve(back?.run('', ui)).catch(fail);
+    else {
+      stash = input.text;
+      input.take();
+      setHint('The draft is put aside: Up brings it back.');
+    }
+  }
+
+  async function command(text: string): Promise<void> {
+    const [, name = '', rest = ''] = /^\/(\S+)\s*([^]*)$/.exec(text) ?? [];
+    const found = host.commands().find((one) => one.name === name);
+    if (found) await found.run(rest.trim(), ui);
+    else ui.print(`There is no command /${name}. /help shows those there are.`, 'warn');
+  }
+
+  async function say(kind: 'steering' | 'follow_up', text: string): Promise<void> {
+    const content = await host.content(text);
+    await post(isRunning() ? typed(kind, content) : promptOf(content));
+  }
+
+  async function shell(text: string): Promise<void> {
+    const line = text.slice(1).trim();
+    if (line === '') return;
+    const output = await host.shell(line);
+    ui.print(`! ${line}\n${output}`, 'dim');
+    const said = `I ran this command:\n\n! ${line}\n\n${output}`;
+    await post(typed('steering', [{ type: 'text', text: said }]));
+  }
+
+  function submit(kind: 'steering' | 'follow_up'): void {
+    const isCommand = /^\/[\w:-]+(?:\s|$)/.test(input.text);
+    if (input.text.trim() === '') {
+      if (cutOff && kind === 'steering') {
+        cutOff = false;
+        ui.session.resume().catch(fail);
+      }
+      return;
+    }
+    const shown = input.text;
+    const text = input.take();
+    cutOff = false;
+    stash = null;
+    host.remember(shown);
+    if (isCommand) void command(text).catch(fail);
+    else if (text.startsWith('!')) void shell(text).catch(fail);
+    else void say(kind, text).catch(fail);
+  }
+
+  async function showTranscript(): Promise<void> {
+    const view = createView(host);
+    for await (const event of ui.session.history()) view.take(event);
+    const blocks = view.finished();
+    const rows = (columns: number): string[] =>
+      blocks.flatMap((block, index) =>
+        blockRows(block, blocks[index - 1] ?? null, { ...parts.options(), columns, isWhole: true }),
+      );
+    ui.page('Transcript', rows, true);
+  }
+
+  return {
+    showTranscript: () => void showTranscript().catch(fail),
+    offerResume(is) {
+      cutOff = is;
+      if (is) setHint('The run broke off. Enter goes on with it; a message begins another one.');
+    },
+    drafted() {
+      lastAt.delete('ctrl+c');
+      if (parts.isReady()) host.saveDraft(ui.session.id, input.draft);
+    },
+    paste(text) {
+      input.paste(text);
+      if (parts.isReady()) host.saveDraft(ui.session.id, input.draft);
+    },
+    first({ name }) {
+      switch (name) {
+        case 'ctrl+c':
+          controlC();
+          return true;
+        case 'ctrl+d':
+          if (input.text !== '') return false;
+          parts.leave(0);
+          return true;
+        case 'ctrl+z':
+          parts.suspend();
+          return true;
+        case 'ctrl+o':
+          void showTranscript().catch(fail);
+          return true;
+        case 'ctrl+g':
+          void host.edit(input.whole).then((text) => {
+            if (text !== null) ui.setDraft(text);
+            parts.redraw();
+          }, fail);
+          return true;
+        case 'shift+tab':
+          void host.nextMode(ui).catch(fail);
+          return true;
+        case 'up':
+          if (stash === null || input.text !== '') return false;
+          input.set(stash);
+          stash = null;
+          return true;
+        default:
+          return false;
+      }
+    },
+    last({ name }) {
+      if (name === 'enter') submit('steering');
+      else if (name === 'tab' && isRunning()) submit('follow_up');
+      else if (name === 'escape') escape();
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import type { UserContent } from '@treadle/core';
+
+import type { Theme } from '../screen/theme.ts';
+import type { PickerItem } from '../panels/picker.ts';
+import type { TerminalSession } from '../session/session.ts';
+import type { OpenQuestion, ViewState } from '../view/view.ts';
+import type { Draft } from './input-line.ts';
+
+/** How something is asked. */
+export interface AskOptions {
+  /** What stands before the answer. */
+  readonly label?: string;
+  /** Takes the question away when it resolves. */
+  readonly until?: Promise<unknown>;
+  /** What is typed is not shown, and not kept. */
+  readonly isSecret?: boolean;
+}
+
+/** What a command can do with the terminal. */
+export interface TerminalUi {
+  readonly session: TerminalSession;
+  readonly state: ViewState;
+  /** Prints lines below the transcript. They are no part of the session. */
+  print(text: string, tone?: 'dim' | 'warn' | 'bad'): void;
+  /** Shows something long by itself. */
+  page(title: string, rows: (columns: number, theme: Theme) => readonly string[], atEnd?: boolean): void;
+  /** All of the session, from its log. */
+  transcript(): void;
+  /** Null when nothing was chosen. */
+  pick<Value>(title: string, items: readonly PickerItem<Value>[]): Promise<Value | null>;
+  /** Null when there was no answer. */
+  ask(question: string, how?: AskOptions): Promise<string | null>;
+  setDraft(text: string): void;
+  insert(text: string): void;
+  /** Shows another session from now on. */
+  show(session: TerminalSession): Promise<void>;
+  copy(text: string): void;
+  /** Ends the terminal. */
+  leave(code?: number): void;
+}
+
+/** A command that begins with a slash. */
+export interface SlashCommand {
+  readonly name: string;
+  readonly about: string;
+  /** What it takes, such as `[hint]`; absent for nothing. */
+  readonly takes?: string;
+  run(rest: string, ui: TerminalUi): Promise<void> | void;
+}
+
+/** What a terminal needs besides a session: the machine, the folder, and what was typed earlier. */
+export interface TerminalHost {
+  readonly version: string;
+  /** `provider/model`. */
+  readonly model: string;
+  readonly folder: string;
+  readonly mode: string;
+  /** Who drives here, as `drive_started` says it; null when nobody does. */
+  readonly self: string | null;
+  /** A tool's name for people. */
+  label(toolName: string): string;
+  readonly commands: () => readonly SlashCommand[];
+  /** Paths for `@`; null until they are known. */
+  files(changed: () => void): readonly string[] | null;
+  /** Earlier prompts, oldest first. */
+  readonly history: readonly string[];
+  /** A prompt was sent: it can be found again. */
+  remember(text: string): void;
+  loadDraft(sessionId: string): Promise<Draft | null>;
+  saveDraft(sessionId: string, draft: Draft): void;
+  /** The change that a call would make, as a unified diff; null where it makes none that is known. */
+  preview(question: OpenQuestion): Promise<string | null>;
+  /** What is to be said beside a question; null for nothing. */
+  about(question: OpenQuestion): Promise<string | null>;
+  /** Has a text edited in another program; null when that could not be done. */
+  edit(text: string): Promise<string | null>;
+  /** What to send for a text: itself, and the files that it mentions. */
+  content(text: string): Promise<readonly UserContent[]>;
+  /** Runs a command of the user's, and returns what it has put out. */
+  shell(command: string): Promise<string>;
+  /** The next permission mode; what it is called. */
+  nextMode(ui: TerminalUi): Promise<void>;
+}

@@ -1,0 +1,137 @@
+import { plainLine, plainText } from '../../cli/asking/plain-text.ts';
+import { cost, counted, grouped } from '../../cli/output/figures.ts';
+import { todoLines } from '../../cli/output/todo-lines.ts';
+import { pieceRows } from '../markdown/render.ts';
+import type { LiveRows } from '../screen/screen.ts';
+import { fit, widthOf, wrap } from '../screen/text.ts';
+import type { Panel } from '../panels/panel.ts';
+import { openToolRows, type RowOptions } from '../view/rows.ts';
+import type { ViewState } from '../view/view.ts';
+import type { InputLine } from './input-line.ts';
+
+/** What the live rows show besides the session: what belongs to this terminal alone. */
+export interface LocalState {
+  readonly panel: Panel | null;
+  readonly input: InputLine;
+  /** Said above the input line, until the next key; null for nothing. */
+  readonly hint: string | null;
+  readonly now: number;
+  /** Turns around while something goes on. */
+  readonly beat: number;
+  readonly model: string;
+  readonly folder: string;
+  readonly mode: string;
+  readonly isHere: boolean;
+}
+
+const GLYPHS = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧'];
+const TODO_ROWS = 5;
+const CELLS = 8;
+
+/** The rows below the transcript: what is going on, a panel, the input line, and a status row. Never more than fit. */
+export function liveRows(state: ViewState, local: LocalState, rows: number, options: RowOptions): LiveRows {
+  const { columns, theme } = options;
+  const { panel, input, hint } = local;
+  const most = Math.max(4, rows - 1);
+  const status = fit(theme.dim(statusText(state, local)), columns);
+  const label = panel?.label ?? '> ';
+  const below = input.below(columns, theme);
+  const editorMost = Math.max(1, Math.min(Math.floor(rows * 0.4), most - 1 - below.length));
+  const indent = widthOf(label);
+  const editor = input.rows(columns - indent, editorMost);
+  const shownRows = panel?.isSecret === true ? editor.rows.map((row) => '•'.repeat(widthOf(row))) : editor.rows;
+  const typedRows = shownRows.map((row, index) =>
+    index === 0 ? `${theme.accent(label)}${row}` : `${' '.repeat(Math.min(indent, 2)).padEnd(indent)}${row}`,
+  );
+  const left = most - typedRows.length - below.length - 1;
+  const said = hint === null ? [] : wrap(theme.warn(plainText(hint)), columns).slice(0, 3);
+  const panelRows = panel ? panel.rows(columns, Math.max(2, left - said.length - 1), theme) : [];
+  const room = left - panelRows.length - said.length - 1;
+  const going = goingOn(state, local, options);
+  const cut = Math.max(0, going.length - Math.max(0, room));
+  const shown =
+    cut === 0
+      ? going
+      : room <= 1
+        ? going.slice(cut)
+        : [theme.dim(`… ${counted(cut + 1, 'row')} above`), ...going.slice(cut + 1)];
+  const above = ['', ...shown, ...panelRows, ...said].slice(-Math.max(0, left));
+  return {
+    rows: [...above, ...typedRows, ...below, status],
+    caret: { row: above.length + editor.caret.row, column: indent + editor.caret.column },
+  };
+}
+
+function goingOn(state: ViewState, local: LocalState, options: RowOptions): string[] {
+  const { columns, theme } = options;
+  const { cells, reply, todo, plan, queued, tasks, question } = state;
+  const text = (reply?.open() ?? []).flatMap((piece, index) => {
+    const rows = pieceRows(piece, columns, theme);
+    return index === 0 && rows[0] === '' ? rows.slice(1) : rows;
+  });
+  const thinking = reply?.thinking ?? '';
+  const thought = thinking === '' ? [] : wrap(plainText(thinking.trim()), columns - 2).slice(-2);
+  const now = state.question === null ? local.now : null;
+  // The panel shows the call that is asked about.
+  const shownCells = cells.filter(({ callId }) => callId !== question?.callId).slice(0, CELLS);
+  const more = cells.length - CELLS > 0 ? [theme.dim(`+${cells.length - CELLS} more`)] : [];
+  const list = plan
+    ? plan.steps.map(({ description, completed }) => `  ${completed ? '[x]' : '[ ]'} ${plainLine(description, 120)}`)
+    : todoLines(todo, theme)
+        .split('\n')
+        .filter((line) => line !== '');
+  const firstOpen = Math.max(0, list.findIndex((line) => !line.includes('[x]')) - 1);
+  const waiting = queued.map(({ kind, text: body }) =>
+    theme.dim(fit(`→ ${kind === 'steering' ? 'next call' : 'after this run'}: ${plainLine(body, 200)}`, columns)),
+  );
+  const background = [...tasks].map(([id, name]) => theme.dim(fit(`⚙ ${name} in the background · ${id}`, columns)));
+  return [
+    ...text,
+    ...thought.map((row) => theme.dim(`  ${row}`)),
+    ...shownCells.flatMap((cell) => openToolRows(cell, options, now)),
+    ...more,
+    ...list.slice(firstOpen, firstOpen + TODO_ROWS).map((line) => fit(line, columns)),
+    ...background,
+    ...waiting,
+    ...workingRow(state, local, options),
+  ];
+}
+
+function workingRow(
+  { run, reply, status, paused, question }: ViewState,
+  { now, beat }: LocalState,
+  { columns, theme }: RowOptions,
+): string[] {
+  if (run === null || paused !== null || question !== null) return [];
+  const seconds = Math.max(0, Math.floor((now - run.startedAt) / 1000));
+  const taken = run.tokens + Math.ceil((reply?.length ?? 0) / 4);
+  const doing =
+    status ?? (reply?.writing ? `writing a call of ${reply.writing}` : reply?.thinking ? 'thinking' : 'working');
+  const parts = [
+    plainLine(doing, 60),
+    time(seconds),
+    ...(taken > 0 ? [`${grouped(taken)} tokens`] : []),
+    ...(run.cost !== null && run.cost > 0 ? [cost(run.cost)] : []),
+    'Esc interrupts',
+  ];
+  return ['', fit(`${theme.accent(GLYPHS[beat % GLYPHS.length] ?? '')} ${theme.dim(parts.join(' · '))}`, columns)];
+}
+
+const time = (seconds: number): string =>
+  seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+
+function statusText(
+  { context, totalCost, title, driver, run, seq, paused, question }: ViewState,
+  { model, folder, mode, isHere }: LocalState,
+): string {
+  const { used, window } = context;
+  return [
+    model,
+    mode,
+    ...(used > 0 && window !== null ? [`${Math.round((used / window) * 100)} % of the window`] : []),
+    ...(seq > 1 && totalCost !== null && totalCost > 0 ? [cost(totalCost)] : []),
+    ...(run && paused === null && question === null && !isHere && driver !== null ? [`driven by ${driver}`] : []),
+    ...(title === null ? [] : [plainLine(title, 40)]),
+    plainLine(folder, 60),
+  ].join(' · ');
+}

@@ -1,0 +1,141 @@
+import type { SessionInput } from '@treadle/core/events';
+
+import { askForm } from '../../cli/asking/ask-form.ts';
+import { answersFor, type Asking } from '../../cli/asking/ask-user.ts';
+import { approvalPanel } from '../panels/approval.ts';
+import type { Panel } from '../panels/panel.ts';
+import type { Theme } from '../screen/theme.ts';
+import type { OpenQuestion, ViewState } from '../view/view.ts';
+import type { TerminalHost, TerminalUi } from './host.ts';
+
+/** What questions need of the terminal. */
+export interface QuestionsParts {
+  readonly host: TerminalHost;
+  readonly theme: Theme;
+  /** Shows a panel, or none. */
+  show(panel: Panel | null): void;
+  post(input: SessionInput): Promise<void>;
+  page(title: string, rows: (columns: number, theme: Theme) => readonly string[]): void;
+  readonly ask: TerminalUi['ask'];
+  mayAnswer(): boolean;
+  changed(): void;
+}
+
+/** Puts to the user what the session waits for, and takes it away when somebody else has answered. */
+export interface Questions {
+  /** The session is where `state` says. */
+  update(state: ViewState): void;
+  /** When the question that is shown appeared; null without one. */
+  readonly isOpen: boolean;
+}
+
+export function createQuestions(parts: QuestionsParts): Questions {
+  const { host, show, post, changed } = parts;
+  let current: string | null = null;
+  let stop = Promise.withResolvers<void>();
+
+  const reset = (): void => {
+    current = null;
+    stop.resolve();
+    stop = Promise.withResolvers();
+    show(null);
+  };
+
+  /** Questions that are asked line by line. */
+  function asking(): Asking {
+    let printed = '';
+    const { promise } = stop;
+    const askLine = (question: string, until: Promise<unknown>, isSecret: boolean): Promise<string | null> => {
+      const text = `${printed}${question}`;
+      printed = '';
+      const lines = text.split('\n');
+      const label = lines.pop() ?? '';
+      return parts.ask(lines.join('\n').trim(), { label, until: Promise.race([until, promise]), isSecret });
+    };
+    let isStopped = false;
+    void promise.then(() => {
+      isStopped = true;
+    });
+    return {
+      terminal: {
+        isThere: true,
+        ask: (question, until) => askLine(question, until, false),
+        askSecret: (question, until) => askLine(question, until, true),
+      },
+      out: {
+        print(text) {
+          printed += text;
+        },
+        endLine() {},
+      },
+      style: parts.theme,
+      stopped: promise,
+      isStopped: () => isStopped,
+    };
+  }
+
+  async function approval(question: OpenQuestion): Promise<void> {
+    const { approvalId } = question;
+    if (question.key !== undefined) {
+      const { callId, toolName, arguments: args, key } = question;
+      const call = {
+        type: 'question',
+        approvalId,
+        callId,
+        toolName,
+        arguments: args,
+        question: question.question,
+        key,
+      } as const;
+      const said = await askForm(call, question, asking());
+      if (said && current === approvalId)
+        await post({ type: 'approval_answer', approvalId, decision: said.decision, ...said.said });
+      return;
+    }
+    const [diff, about] = await Promise.all([host.preview(question), host.about(question)]);
+    if (current !== approvalId) return;
+    show(
+      approvalPanel({
+        question,
+        label: host.label(question.toolName),
+        about,
+        diff,
+        mayAnswer: parts.mayAnswer,
+        changed,
+        askWhy: () =>
+          parts.ask('Why not? Enter sends it, also empty. Esc goes back.', {
+            label: 'No, because: ',
+            until: stop.promise,
+          }),
+        showAll: (rows) => parts.page('The call', rows),
+        answer(answer) {
+          show(null);
+          // What fails is said; that somebody else was first, the log says too.
+          void post({ type: 'approval_answer', approvalId, ...answer });
+        },
+      }),
+    );
+  }
+
+  async function clientTools(state: ViewState, key: string): Promise<void> {
+    const results = await answersFor(state.paused ?? [], asking());
+    if (results && current === key) await post({ type: 'client_tool_results', results });
+  }
+
+  return {
+    get isOpen() {
+      return current !== null;
+    },
+    update(state) {
+      const { question, paused } = state;
+      const waits =
+        question === null && paused !== null && paused.length > 0 && paused.every(({ type }) => type === 'client_tool');
+      const key = question?.approvalId ?? (waits ? paused.map(({ callId }) => callId).join(' ') : null);
+      if (key === current) return;
+      reset();
+      current = key;
+      if (question) void approval(question);
+      else if (waits && key !== null) void clientTools(state, key);
+    },
+  };
+}

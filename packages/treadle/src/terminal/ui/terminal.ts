@@ -1,0 +1,371 @@
+import type { SessionInput } from '@treadle/core/events';
+
+import { decodeKeys, type TerminalInput } from '../input/keys.ts';
+import { createEditor } from '../input/pi-editor.ts';
+import { loadHighlighting } from '../markdown/highlight.ts';
+import { linePanel } from '../panels/line.ts';
+import { createPager, type Pager } from '../panels/pager.ts';
+import type { Key, Panel } from '../panels/panel.ts';
+import { pickerPanel } from '../panels/picker.ts';
+import { createScreen } from '../screen/screen.ts';
+import { themeNamed, themeOf, type Theme } from '../screen/theme.ts';
+import type { TerminalSession } from '../session/session.ts';
+import type { Block } from '../view/blocks.ts';
+import { blockRows, type RowOptions } from '../view/rows.ts';
+import { createView, type View } from '../view/view.ts';
+import { createActions } from './actions.ts';
+import { ASK_FRAMES, MODES_OFF, MODES_ON, type TerminalDevice } from './device.ts';
+import type { TerminalHost, TerminalUi } from './host.ts';
+import { createInputLine } from './input-line.ts';
+import { liveRows } from './live.ts';
+import { createQuestions } from './questions.ts';
+
+/** Milliseconds between frames, but for keys: they are drawn at once. */
+const FRAME_MS = 33;
+/** Milliseconds that something must be on the screen before a digit answers it. */
+const SETTLED_MS = 300;
+/** Milliseconds between turns of the sign that something goes on. */
+const BEAT_MS = 250;
+
+/** An interactive session in a terminal. */
+export interface Terminal {
+  /** The exit code, when the user has left. */
+  readonly left: Promise<number>;
+  readonly ui: TerminalUi;
+  /** Leaves as if the user had. */
+  leave(code: number): void;
+  /** Takes the live rows away and switches all modes off. For the end of the process, whatever its cause. */
+  restore(): void;
+}
+
+/**
+ * Shows sessions in a terminal, and sends what is typed to them. It needs events and a way to post: the session may be driven
+ * here, by another process or by a server.
+ *
+ * @param opening the first session; the input line is there before it is
+ */
+export function openTerminal(device: TerminalDevice, host: TerminalHost, opening: Promise<TerminalSession>): Terminal {
+  const theme: Theme = themeNamed(themeOf(device.env));
+  const screen = createScreen(device);
+  const left = Promise.withResolvers<number>();
+  let session: TerminalSession | null = null;
+  let view: View = createView(host);
+  let lastBlock: Block | null = null;
+  const own: Block[] = [];
+  let panel: Panel | null = null;
+  let questionPanel: Panel | null = null;
+  let panelSince = 0;
+  let draftThen = '';
+  let typedAt = 0;
+  let pager: Pager | null = null;
+  let hint: string | null = null;
+  let beat = 0;
+  let drawnAt = 0;
+  let frame: (() => void) | null = null;
+  let tick: (() => void) | null = null;
+  let isOver = false;
+
+  const options = (): RowOptions => ({ columns: Math.max(10, device.columns - 1), theme, label: host.label });
+  const input = createInputLine(createEditor(), {
+    source: {
+      commands: () => host.commands().map(({ name, about }) => ({ value: `/${name} `, about })),
+      files: (changed) => host.files(changed),
+    },
+    history: host.history,
+    changed: () => schedule(),
+  });
+
+  function draw(): void {
+    frame?.();
+    frame = null;
+    if (pager || isOver) return;
+    drawnAt = device.now();
+    const rows: string[] = [];
+    for (const block of [...view.finished(), ...own.splice(0)]) {
+      if (block.type === 'markdown' && block.piece.type === 'code') loadHighlighting(() => schedule());
+      rows.push(...blockRows(block, lastBlock, options()));
+      lastBlock = block;
+    }
+    const { state } = view;
+    questions.update(state);
+    const local = {
+      panel: panel ?? questionPanel,
+      input,
+      hint,
+      now: device.now(),
+      beat,
+      model: state.model ?? host.model,
+      folder: host.folder,
+      mode: state.mode ?? host.mode,
+      isHere: state.driver === host.self,
+    };
+    screen.draw(rows, liveRows(state, local, device.rows, options()));
+    keepBeat(state.run !== null && state.paused === null && state.question === null);
+  }
+
+  /** Draws soon: at most so often, however much happens. */
+  function schedule(): void {
+    frame ??= device.after(Math.max(0, FRAME_MS - (device.now() - drawnAt)), () => {
+      frame = null;
+      draw();
+    });
+  }
+
+  /** While something goes on, the sign for it turns; else nothing is drawn. */
+  function keepBeat(goesOn: boolean): void {
+    if (!goesOn) {
+      tick?.();
+      tick = null;
+      return;
+    }
+    tick ??= device.after(BEAT_MS, () => {
+      tick = null;
+      beat += 1;
+      draw();
+    });
+  }
+
+  const fail = (error: unknown): void => {
+    own.push({ type: 'notice', text: error instanceof Error ? error.message : String(error), tone: 'bad' });
+    schedule();
+  };
+
+  const post = async (said: SessionInput): Promise<void> => {
+    try {
+      await (session ?? (await opening)).post(said);
+    } catch (error) {
+      fail(error);
+    }
+  };
+
+  const ask: TerminalUi['ask'] = (question, { label = '> ', until, isSecret = false } = {}) =>
+    new Promise((resolve) => {
+      const kept = input.draft;
+      input.set('');
+      const line = linePanel({ question, label, isSecret }, (text) => {
+        if (panel !== line) return;
+        setPanel(null);
+        input.restore(kept);
+        resolve(text);
+      });
+      setPanel(line);
+      void until?.then(() => line.close());
+    });
+
+  function setPanel(next: Panel | null): void {
+    panel = next;
+    settle();
+  }
+
+  function settle(): void {
+    panelSince = device.now();
+    draftThen = input.text;
+    schedule();
+  }
+
+  const questions = createQuestions({
+    host,
+    theme,
+    post,
+    ask,
+    page,
+    changed: schedule,
+    show(next) {
+      questionPanel = next;
+      settle();
+    },
+    mayAnswer: () =>
+      device.now() - Math.max(panelSince, typedAt) >= SETTLED_MS && (input.text === '' || input.text === draftThen),
+  });
+
+  function page(title: string, rowsFor: (columns: number, theme: Theme) => readonly string[], atEnd = false): void {
+    pager = createPager(device, theme, title, rowsFor, atEnd);
+    pager.open();
+  }
+
+  const ui: TerminalUi = {
+    get session() {
+      if (session === null) throw new Error('There is no session yet.');
+      return session;
+    },
+    get state() {
+      return view.state;
+    },
+    print(text, tone) {
+      own.push(tone === undefined ? { type: 'rows', text } : { type: 'notice', text, tone });
+      schedule();
+    },
+    page,
+    transcript: () => actions.showTranscript(),
+    pick: (title, items) =>
+      new Promise((resolve) => {
+        setPanel(
+          pickerPanel(title, items, (value) => {
+            setPanel(null);
+            resolve(value);
+          }),
+        );
+      }),
+    ask,
+    setDraft(text) {
+      input.set(text);
+      schedule();
+    },
+    insert(text) {
+      input.insert(text);
+      schedule();
+    },
+    show,
+    copy: (text) => device.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`),
+    leave: (code = 0) => leave(code),
+  };
+
+  const actions = createActions({
+    device,
+    host,
+    ui,
+    input,
+    post,
+    fail,
+    redraw: schedule,
+    options,
+    isReady: () => session !== null,
+    setHint(text) {
+      hint = text;
+      schedule();
+    },
+    suspend() {
+      restore();
+      device.suspend(() => {
+        begin();
+        screen.forget();
+        draw();
+      });
+    },
+    leave,
+  });
+
+  async function show(next: TerminalSession): Promise<void> {
+    const before = session;
+    session = next;
+    view = createView(host);
+    lastBlock = null;
+    if (before) await before.close();
+    if (next.leftOut > 0)
+      own.push({ type: 'notice', text: `… earlier events are left out · Ctrl+O shows all`, tone: 'dim' });
+    void follow(next);
+    const draft = await host.loadDraft(next.id);
+    if (draft && input.text === '') {
+      input.restore(draft);
+      draftThen = input.text;
+    }
+    actions.offerResume(await next.isCutOff());
+    schedule();
+  }
+
+  async function follow(followed: TerminalSession): Promise<void> {
+    try {
+      for await (const event of followed.events) {
+        if (session !== followed) return;
+        view.take(event);
+        schedule();
+      }
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  /** Who takes a key: the pager, a panel, the input line, or what keys do everywhere. */
+  function pressed(key: Key): void {
+    if (pager) {
+      if (!pager.key(key)) closePager();
+      return;
+    }
+    hint = null;
+    const open = panel ?? questionPanel;
+    if (
+      open &&
+      (key.name === 'escape' || key.name === 'ctrl+c') &&
+      !(key.name === 'ctrl+c' && input.text !== '' && panel === null)
+    ) {
+      if (open.close()) return;
+    } else if (open && !input.isCompleting && open.key(key)) return;
+    else if (open?.submit && key.name === 'enter' && panel !== null) {
+      const { whole } = input;
+      input.set('');
+      open.submit(whole);
+      return;
+    }
+    if (open && key.name === 'enter' && questions.isOpen) {
+      hint = 'A question is open: answer it first. Ctrl+C puts your draft aside.';
+      return;
+    }
+    const text = input.text;
+    if (!actions.first(key) && !input.key(key)) actions.last(key);
+    if (input.text === text) return;
+    typedAt = device.now();
+    if (panel === null) actions.drafted();
+  }
+
+  function closePager(): void {
+    pager?.close();
+    pager = null;
+    screen.resized();
+  }
+
+  function take(said: TerminalInput): void {
+    if (said.type === 'frames') {
+      if (said.known) screen.useFrames();
+      return;
+    }
+    if (said.type === 'paste') {
+      if (pager) return;
+      typedAt = device.now();
+      actions.paste(said.text);
+    } else pressed(said);
+    draw();
+  }
+
+  const decoder = decodeKeys(take);
+  let endKeys = (): void => {};
+  function begin(): void {
+    device.write(`${MODES_ON}${ASK_FRAMES}`);
+    endKeys = device.readKeys((bytes) => decoder.push(bytes));
+  }
+  const endResize = device.onResize(() => {
+    if (pager) {
+      pager.resized();
+      return;
+    }
+    screen.resized();
+    schedule();
+  });
+
+  function restore(): void {
+    if (pager) closePager();
+    screen.clear();
+    device.write(MODES_OFF);
+    endKeys();
+  }
+
+  function leave(code: number): void {
+    if (isOver) return;
+    draw();
+    isOver = true;
+    frame?.();
+    tick?.();
+    restore();
+    endResize();
+    decoder.close();
+    left.resolve(code);
+  }
+
+  own.push({ type: 'notice', text: `treadle ${host.version} · ${host.model} · ${host.folder}`, tone: 'dim' });
+  begin();
+  draw();
+  opening.then(show, (error: unknown) => {
+    fail(error);
+    leave(1);
+  });
+  return { left: left.promise, ui, leave, restore };
+}

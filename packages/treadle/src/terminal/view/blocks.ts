@@ -1,0 +1,46 @@
+import type { JsonObject, JsonValue, ToolResultContent } from '@treadle/core';
+import type { Plan, TodoItem } from '@treadle/core/projections';
+
+import type { Piece } from '../markdown/stream.ts';
+
+/** A call of a tool, from the reply that makes it to its end. */
+export interface ToolCell {
+  readonly callId: string;
+  readonly toolName: string;
+  readonly arguments: JsonObject;
+  /** `asked`: a person is to allow it. */
+  state: 'waiting' | 'asked' | 'running' | 'ended' | 'refused' | 'cut off';
+  /** When it started, in milliseconds since 1970. */
+  startedAt?: number;
+  durationMs?: number;
+  isError?: boolean;
+  content: readonly ToolResultContent[];
+  details?: JsonValue;
+  /** What it shows while it runs: the newest replaces the one before. */
+  output: string;
+  /** What it is doing, in words. */
+  progress?: string;
+  /** Its place in the transcript: `/show 3` shows all of it. */
+  readonly number: number;
+  /** Who allowed or refused it, in words. */
+  answer?: string;
+}
+
+/** Something of the transcript that is finished. */
+export type Block =
+  | { readonly type: 'prompt'; readonly text: string }
+  | { readonly type: 'markdown'; readonly piece: Piece; readonly isFirst: boolean }
+  | { readonly type: 'thinking'; readonly text: string }
+  | { readonly type: 'tool'; readonly cell: ToolCell }
+  | { readonly type: 'todo'; readonly items: readonly TodoItem[] }
+  | { readonly type: 'plan'; readonly plan: Plan }
+  | { readonly type: 'notice'; readonly text: string; readonly tone: 'dim' | 'warn' | 'bad' }
+  /** Lines as they are, such as the answer to a slash command. */
+  | { readonly type: 'rows'; readonly text: string };
+
+/** A message of the user's that waits to be delivered. */
+export interface Queued {
+  readonly seq: number;
+  readonly kind: 'steering' | 'follow_up';
+  readonly text: string;
+}

@@ -1,0 +1,149 @@
+import { plainLine, plainText } from '../../cli/asking/plain-text.ts';
+import { counted, duration } from '../../cli/output/figures.ts';
+import { planLines } from '../../cli/output/plan-lines.ts';
+import { todoLines } from '../../cli/output/todo-lines.ts';
+import { argumentsText, toolLine } from '../../cli/output/tool-line.ts';
+import { isJsonObject } from '@treadle/core/json';
+import { pieceRows } from '../markdown/render.ts';
+import { fit, wrap, wrapIndented } from '../screen/text.ts';
+import type { Theme } from '../screen/theme.ts';
+import type { Block, ToolCell } from './blocks.ts';
+import { diffRows } from './diff.ts';
+import { bodyText } from './words.ts';
+
+/** How blocks become rows. */
+export interface RowOptions {
+  readonly columns: number;
+  readonly theme: Theme;
+  /** A tool's name for people. */
+  label(toolName: string): string;
+  /** Everything is shown: thinking, results, whole diffs. */
+  readonly isWhole?: boolean;
+}
+
+/** Rows of a block, with the empty row that sets it off from what is before it. */
+export function blockRows(block: Block, before: Block | null, options: RowOptions): string[] {
+  const { columns, theme } = options;
+  switch (block.type) {
+    case 'markdown': {
+      const rows = pieceRows(block.piece, columns, theme);
+      return block.isFirst && before !== null && rows[0] !== '' ? ['', ...rows] : rows;
+    }
+    case 'prompt':
+      return [
+        '',
+        ...plainText(block.text.trimEnd())
+          .split('\n')
+          .flatMap((line, index) => wrapIndented(index === 0 ? theme.accent('> ') : '  ', theme.bold(line), columns)),
+      ];
+    case 'thinking':
+      return thinkingRows(block.text, options);
+    case 'tool':
+      return [...(before?.type === 'tool' || before === null ? [] : ['']), ...toolRows(block.cell, options)];
+    case 'todo':
+      return ['', ...lines(todoLines(block.items, theme), columns)];
+    case 'plan':
+      return ['', ...lines(planLines(block.plan, theme), columns)];
+    case 'notice': {
+      const rows = wrap(theme[block.tone](plainText(block.text)), columns);
+      return before?.type === 'notice' || before === null ? rows : ['', ...rows];
+    }
+    case 'rows':
+      return ['', ...block.text.split('\n').flatMap((line) => wrap(line, columns))];
+  }
+}
+
+const lines = (text: string, columns: number): string[] =>
+  text
+    .trimEnd()
+    .split('\n')
+    .flatMap((line) => wrap(line, columns));
+
+function thinkingRows(text: string, { columns, theme, isWhole }: RowOptions): string[] {
+  const words = text.trim().split(/\s+/).length;
+  if (isWhole !== true) return ['', theme.dim(fit(`· thought, ${counted(words, 'word')}`, columns))];
+  return [
+    '',
+    ...plainText(text.trim())
+      .split('\n')
+      .flatMap((line) => wrap(theme.dim(line), columns)),
+  ];
+}
+
+/** A call that is over: a line, the change that it made, and where the rest of its result is. */
+function toolRows(cell: ToolCell, options: RowOptions): string[] {
+  const { columns, theme, isWhole } = options;
+  const { toolName, arguments: args, content, durationMs, details, answer } = cell;
+  const state =
+    cell.state === 'cut off'
+      ? { isError: true, content: [{ type: 'text', text: 'cut off' } as const] }
+      : { isError: cell.isError ?? false, content };
+  const call = {
+    toolName,
+    label: options.label(toolName),
+    arguments: args,
+    isRefused: cell.state === 'refused',
+    ...state,
+    ...(details === undefined ? {} : { details }),
+    ...(durationMs === undefined ? {} : { durationMs }),
+  };
+  const words =
+    answer === undefined ? '' : plainLine(answer, 200).replace(cell.state === 'refused' ? /^refused / : /^$/, '');
+  const said = words === '' ? '' : theme.dim(` · ${words}`);
+  const text = bodyText(content);
+  const count = text === '' ? 0 : text.trimEnd().split('\n').length;
+  const more = count > 6 && isWhole !== true ? theme.dim(` [#${cell.number} ${counted(count, 'line')}]`) : '';
+  const rows = wrapIndented('', `${toolLine(call, theme)}${said}${more}`, columns);
+  const diff = isJsonObject(details) && typeof details['diff'] === 'string' ? details['diff'] : '';
+  if (diff !== '') return [...rows, ...indented(diffRows(diff, columns - 2, theme, isWhole === true ? Infinity : 12))];
+  if (isWhole === true) {
+    return [
+      ...rows,
+      ...indented(
+        plainText(text.trimEnd())
+          .split('\n')
+          .flatMap((line) => wrap(line, columns - 2)),
+      ),
+    ];
+  }
+  if (toolName !== 'bash') return rows;
+  return [...rows, ...indented(tail(text, count, options))];
+}
+
+const indented = (rows: readonly string[]): string[] => rows.map((row) => `  ${row}`);
+
+/** The beginning and the end of what a command has put out. */
+function tail(text: string, count: number, { columns, theme }: RowOptions): string[] {
+  const all = plainText(foldReturns(text).trimEnd()).split('\n');
+  const shown = count <= 6 ? all : [...all.slice(0, 2), `… ${counted(count - 5, 'line')} more`, ...all.slice(-3)];
+  return shown.filter((line) => line !== '').map((line) => theme.dim(fit(line, columns - 2)));
+}
+
+/** What a terminal would show of lines that go back to their beginning: their last state. */
+const foldReturns = (text: string): string => text.replaceAll('\r\n', '\n').replaceAll(/^[^\n]*\r(?=[^\n])/gm, '');
+
+/** A call that is not over: what it does, since when, and the last lines of what it shows. */
+export function openToolRows(cell: ToolCell, options: RowOptions, now: number | null): string[] {
+  const { columns, theme } = options;
+  const { toolName, arguments: args, state, startedAt, progress, output } = cell;
+  const since =
+    startedAt === undefined || now === null
+      ? ''
+      : ` · ${duration(Math.floor(Math.max(0, now - startedAt) / 1000) * 1000).replace('.0', '')}`;
+  const doing = progress === undefined ? '' : ` · ${plainLine(progress, 80)}`;
+  const words =
+    state === 'running'
+      ? `${since}${doing}`
+      : state === 'asked'
+        ? ' · waits for your answer'
+        : state === 'waiting'
+          ? ' · waits'
+          : ' · done';
+  const short = argumentsText(args);
+  const head = theme.dim(`• ${plainLine(options.label(toolName), 60)}${short === '' ? '' : ` · ${short}`}${words}`);
+  const shown = plainText(foldReturns(output).trimEnd())
+    .split('\n')
+    .filter((text) => text !== '')
+    .slice(-5);
+  return [fit(head, columns), ...shown.map((text) => `  ${theme.dim(fit(text, columns - 2))}`)];
+}

@@ -1,0 +1,95 @@
+import { createSession, defineAgent, defineTool, memoryJournal, type TreadleEvent } from '@treadle/core';
+import { scriptedModel } from '@treadle/testing';
+import { describe, expect, it } from 'vitest';
+
+import { themeNamed } from '../screen/theme.ts';
+import type { Block } from './blocks.ts';
+import { blockRows } from './rows.ts';
+import { createView } from './view.ts';
+
+const label = (name: string): string => name;
+
+function rowsOf(blocks: readonly Block[], columns = 80): string[] {
+  const options = { columns, theme: themeNamed('none'), label };
+  return blocks.flatMap((block, index) => blockRows(block, blocks[index - 1] ?? null, options));
+}
+
+/** The transcript of events, taken in one by one as a screen does. */
+function shown(events: Iterable<TreadleEvent>, columns = 80): string[] {
+  const view = createView({ label, self: null });
+  const blocks: Block[] = [];
+  for (const event of events) {
+    view.take(event);
+    blocks.push(...view.finished());
+  }
+  return rowsOf(blocks, columns);
+}
+
+/** What a session has told its watchers, and what is in its log. */
+async function recorded(turns: Parameters<typeof scriptedModel>[0], prompts: readonly string[]) {
+  const journal = memoryJournal();
+  const wait = defineTool({
+    name: 'wait',
+    description: 'Waits so many turns of the loop.',
+    inputSchema: { type: 'object', properties: { turns: { type: 'number' } } },
+    readOnly: true,
+    replay: 'safe',
+    async execute({ turns: count }) {
+      for (let turn = 0; turn < Number(count); turn += 1) await Promise.resolve();
+      return `waited ${Number(count)}`;
+    },
+  });
+  const agent = defineAgent({ model: scriptedModel(turns), tools: [wait] });
+  const session = await createSession(agent, { journal });
+  const live: TreadleEvent[] = [];
+  session.subscribe((event) => void live.push(event));
+  for (const prompt of prompts) await session.prompt(prompt).result;
+  const log: TreadleEvent[] = [];
+  for await (const event of journal.read(session.id, 1)) log.push(event);
+  return { live, log };
+}
+
+const REPLY = '# Done\n\nIt **works**:\n\n- one\n- two\n\n```js\nrun();\n```\n';
+
+describe('the view of a session', () => {
+  it('shows the same after a run as when the session is opened again, at any width', async () => {
+    const calls = [30, 10, 1].map((turns) => ({ name: 'wait', arguments: { turns } }));
+    const { live, log } = await recorded(['Hello.', { text: 'Waiting.', toolCalls: calls }, REPLY], ['Hi', 'Wait.']);
+    expect(live.some(({ type }) => type === 'message_delta')).toBe(true);
+    for (const columns of [40, 80, 200]) expect(shown(live, columns)).toEqual(shown(log, columns));
+    expect(shown(log).filter((row) => !/tokens/.test(row))).toMatchObject(
+      [
+        '',
+        '> Hi',
+        '',
+        'Hello.',
+        '',
+        '',
+        '> Wait.',
+        '',
+        'Waiting.',
+        '',
+        expect.stringMatching(/^• wait · turns=30 · ok: waited 30 · /),
+        expect.stringMatching(/^• wait · turns=10 · ok: waited 10 · /),
+        expect.stringMatching(/^• wait · turns=1 · ok: waited 1 · /),
+        '',
+        'Done',
+        '',
+        'It works:',
+        '',
+        '• one',
+        '• two',
+        '',
+        'run();',
+        '',
+      ].map((row) => row as unknown as object),
+    );
+  });
+
+  it('knows what waits, what it has cost and what the last reply was', async () => {
+    const { log } = await recorded([REPLY], ['Hi']);
+    const view = createView({ label, self: null });
+    for (const event of log) view.take(event);
+    expect(view.state).toMatchObject({ run: null, prompts: ['Hi'], lastReply: REPLY, queued: [], question: null });
+  });
+});

@@ -1,0 +1,334 @@
+import type { DurableEvent, PendingCall, TreadleEvent } from '@treadle/core';
+import { isConversation } from '@treadle/core/messages';
+import { PLAN_TOOL, planOf, TODO_TOOL, todoItems, type Plan, type TodoItem } from '@treadle/core/projections';
+
+import { cost, counted, duration, tokens } from '../../cli/output/figures.ts';
+import type { Block, Queued, ToolCell } from './blocks.ts';
+import { createCells } from './cells.ts';
+import { answerWords, bodyText, failedWords, rowsOfEnd } from './words.ts';
+import { openReply, type OpenReply } from './reply.ts';
+
+type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;
+
+/** A question that somebody is to answer. */
+export type OpenQuestion = EventOf<'approval_requested'>;
+
+/** What is known of a session, from its events alone. */
+export interface ViewState {
+  /** The run that is open: since when, and what it took so far. */
+  readonly run: {
+    readonly startedAt: number;
+    readonly turns: number;
+    readonly tokens: number;
+    readonly cost: number | null;
+  } | null;
+  /** Whether the open run waits for somebody. */
+  readonly paused: readonly PendingCall[] | null;
+  /** The oldest question of permission that is open. */
+  readonly question: OpenQuestion | null;
+  readonly cells: readonly ToolCell[];
+  readonly reply: OpenReply | null;
+  readonly todo: readonly TodoItem[];
+  readonly plan: Plan | null;
+  readonly queued: readonly Queued[];
+  /** Tasks in the background that are not over, with what they do. */
+  readonly tasks: ReadonlyMap<string, string>;
+  /** What goes on beside replies and tools, such as `compacting`. */
+  readonly status: string | null;
+  readonly totalCost: number | null;
+  /** Tokens of the last request, and the size of the model's window. */
+  readonly context: { readonly used: number; readonly window: number | null };
+  readonly model: string | null;
+  readonly title: string | null;
+  readonly mode: string | null;
+  /** The last durable event. */
+  readonly seq: number;
+  /** When that was. */
+  readonly at: number;
+  /** The texts of the user, oldest first. */
+  readonly prompts: readonly string[];
+  /** All calls that there were, by number. */
+  readonly calls: readonly ToolCell[];
+  readonly lastReply: string;
+  readonly driver: string | null;
+}
+
+/** Folds the events of a session into what a terminal shows. Pure: the same events make the same screen. */
+export interface View {
+  take(event: TreadleEvent): void;
+  /** What is finished since the last call. */
+  finished(): Block[];
+  readonly state: ViewState;
+}
+
+/**
+ * @param label a tool's name for people
+ * @param self who drives here, as `drive_started` says it
+ */
+export function createView({ label, self }: { label(toolName: string): string; readonly self: string | null }): View {
+  const done: Block[] = [];
+  const queued = new Map<number, Queued>();
+  const questions = new Map<string, OpenQuestion>();
+  const tasks = new Map<string, string>();
+  const prompts: string[] = [];
+  const cells = createCells(done);
+  let reply: OpenReply | null = null;
+  let run: { startedAt: number; turns: number; tokens: number; cost: number | null } | null = null;
+  let paused: readonly PendingCall[] | null = null;
+  let todo: readonly TodoItem[] = [];
+  let plan: Plan | null = null;
+  let status: string | null = null;
+  let totalCost: number | null = 0;
+  let context: { used: number; window: number | null } = { used: 0, window: null };
+  let model: string | null = null;
+  let title: string | null = null;
+  let mode: string | null = null;
+  let seq = 0;
+  let at = 0;
+  let lastReply = '';
+  let driver: string | null = null;
+
+  const notice = (text: string, tone: 'dim' | 'warn' | 'bad' = 'dim'): void => {
+    flush();
+    done.push({ type: 'notice', text, tone });
+  };
+  const flush = (): void => {
+    if (reply) done.push(...reply.finished());
+  };
+
+  function messageAdded({ message, inputSeq, inView }: EventOf<'message_added'>): void {
+    if (inputSeq !== undefined) queued.delete(inputSeq);
+    if (message.role === 'user' && isConversation(message)) {
+      const text = bodyText(message.content);
+      prompts.push(text);
+      done.push({ type: 'prompt', text });
+    }
+    if (message.role !== 'assistant') return;
+    const open = reply?.messageId === message.id ? reply : openReply(message.id);
+    reply = null;
+    done.push(...open.end(message));
+    if (!inView && message.stopReason === 'error') notice('— the reply broke off —');
+    const text = message.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n\n');
+    if (text !== '') lastReply = text;
+    for (const block of message.content) if (block.type === 'tool_call') cells.call(block);
+  }
+
+  function discard(why: string): void {
+    if (reply?.isShown === true) {
+      // What came in is void, and what is in the scrollback stays: a line says so.
+      notice(why);
+    }
+    reply = null;
+  }
+
+  function turnEnded({ usage, cost: spent }: EventOf<'turn_ended'>): void {
+    const { input, output, cacheRead, cacheWrite } = usage;
+    const read = (input ?? 0) + (cacheRead ?? 0) + (cacheWrite ?? 0);
+    context = { ...context, used: read + (output ?? 0) };
+    totalCost = spent === null || totalCost === null ? null : totalCost + spent;
+    if (!run) return;
+    run = {
+      ...run,
+      turns: run.turns + 1,
+      tokens: run.tokens + read + (output ?? 0),
+      cost: spent === null || run.cost === null ? null : run.cost + spent,
+    };
+  }
+
+  function runEnded(event: EventOf<'run_ended'>): void {
+    discard('— the reply broke off —');
+    cells.cutOff();
+    cells.flush();
+    questions.clear();
+    if (todo.some(({ status }) => status !== 'completed')) done.push({ type: 'todo', items: todo });
+    if (event.status !== 'completed') notice(rowsOfEnd(event), event.status === 'aborted' ? 'warn' : 'bad');
+    const took = run ? ` · ${duration(event.at - run.startedAt)}` : '';
+    notice(`${counted(event.turns, 'turn')} · ${tokens(event.usage)} · ${cost(event.cost)}${took}`);
+    run = null;
+    paused = null;
+    todo = [];
+    plan = null;
+    status = null;
+  }
+
+  function inputReceived({ input, seq: number }: EventOf<'input_received'>): void {
+    if (input.type === 'steering' || input.type === 'follow_up') {
+      queued.set(number, { seq: number, kind: input.type, text: bodyText(input.message.content) });
+    }
+    if (input.type === 'clear_queue') {
+      for (const [key, { kind }] of queued) if (input.kind === undefined || input.kind === kind) queued.delete(key);
+    }
+    if (input.type === 'rename') ({ title } = input);
+    if (input.type === 'permission_updates') {
+      for (const update of input.updates) if (update.type === 'setMode') ({ mode } = update);
+    }
+    if (input.type === 'import' && input.messages.length === 0) notice('— a new conversation —');
+  }
+
+  function answered(event: EventOf<'approval_answered'>): void {
+    const question = questions.get(event.approvalId);
+    questions.delete(event.approvalId);
+    paused = null;
+    const by = driver === null || driver === self ? 'you' : driver;
+    if (question) cells.answered(question.callId, answerWords(event, by));
+  }
+
+  function toolEnded(event: EventOf<'tool_ended'>): void {
+    cells.ended(event);
+    if (event.toolName === TODO_TOOL) todo = todoItems(event.details) ?? todo;
+    if (event.toolName === PLAN_TOOL) plan = planOf(event.details) ?? plan;
+  }
+
+  function taskUpdated({ taskId, status: now, task, message }: EventOf<'task_updated'>): void {
+    const name = task ? label(task.toolName) : (tasks.get(taskId) ?? 'A task');
+    if (now === 'pending' || now === 'running') {
+      tasks.set(taskId, name);
+      return;
+    }
+    tasks.delete(taskId);
+    notice(`${name} in the background: ${now}${message === undefined ? '' : ` (${message})`} · ${taskId}`);
+  }
+
+  function durable(event: DurableEvent): void {
+    ({ seq, at } = event);
+    switch (event.type) {
+      case 'session_created':
+        title = event.title ?? title;
+        return;
+      case 'drive_started':
+        driver = event.owner;
+        return;
+      case 'input_received':
+        inputReceived(event);
+        return;
+      case 'input_rejected':
+        queued.delete(event.inputSeq);
+        return;
+      case 'run_started':
+        run = { startedAt: event.at, turns: 0, tokens: 0, cost: 0 };
+        paused = null;
+        model = `${event.config.provider}/${event.config.model}`;
+        context = { ...context, window: event.config.contextWindow ?? null };
+        return;
+      case 'message_added':
+        messageAdded(event);
+        return;
+      case 'attempt_failed':
+        if (event.retry) notice(failedWords(event), 'warn');
+        return;
+      case 'message_discarded':
+        discard(event.reason === 'attempt_failed' ? '— the reply broke off; again —' : '— the reply broke off —');
+        return;
+      case 'tool_started':
+        paused = null;
+        cells.started(event);
+        return;
+      case 'tool_ended':
+        toolEnded(event);
+        return;
+      case 'tool_call_rejected':
+        cells.rejected(event);
+        return;
+      case 'approval_requested':
+        questions.set(event.approvalId, event);
+        cells.asked(event);
+        return;
+      case 'approval_answered':
+        answered(event);
+        return;
+      case 'run_paused':
+        paused = event.pending;
+        return;
+      case 'turn_ended':
+        turnEnded(event);
+        return;
+      case 'compacted':
+        notice(
+          `The conversation was made smaller: ${event.tokensBefore} → ${event.tokensAfter} tokens. The log keeps all of it.`,
+        );
+        context = { ...context, used: event.tokensAfter };
+        return;
+      case 'compaction_failed':
+        notice(event.message, 'warn');
+        return;
+      case 'task_updated':
+        taskUpdated(event);
+        return;
+      case 'run_ended':
+        runEnded(event);
+        return;
+      default:
+    }
+  }
+
+  function live(event: Exclude<TreadleEvent, DurableEvent>): void {
+    switch (event.type) {
+      case 'message_started':
+        if (reply) discard('— the reply broke off; again —');
+        reply = openReply(event.messageId);
+        return;
+      case 'message_delta':
+        reply ??= openReply(event.messageId);
+        if (reply.messageId === event.messageId) reply.take(event);
+        return;
+      case 'tool_update':
+        cells.update(event.callId, bodyText(event.content));
+        return;
+      case 'tool_progress':
+        if (event.text !== undefined) cells.progress(event.callId, event.text);
+        return;
+      case 'child_event': {
+        const inner = event.event;
+        if (inner.type === 'tool_started') cells.progress(event.callId, label(inner.toolName));
+        return;
+      }
+      case 'status':
+        ({ status } = event);
+        return;
+      case 'warning':
+        notice(event.message, 'warn');
+        return;
+      default:
+    }
+  }
+
+  return {
+    take(event) {
+      if ('seq' in event) durable(event);
+      else live(event);
+      cells.flush();
+    },
+    finished() {
+      flush();
+      return done.splice(0);
+    },
+    get state(): ViewState {
+      const question = [...questions.values()][0] ?? null;
+      const waiting = [...queued.values()];
+      const { open, all } = cells;
+      return {
+        run,
+        paused,
+        question,
+        cells: open(),
+        reply,
+        todo,
+        plan,
+        queued: waiting,
+        tasks,
+        status,
+        totalCost,
+        context,
+        model,
+        title,
+        mode,
+        seq,
+        at,
+        prompts,
+        calls: all,
+        lastReply,
+        driver,
+      };
+    },
+  };
+}
