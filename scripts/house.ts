@@ -130,7 +130,7 @@ const LINES = {
   terminal: 3_350,
   stores: 440,
   plugins: 965,
-  firstrun: 740,
+  firstrun: 1_340,
   agentSdk: 3_400,
   acp: 1_720,
   s3: 200,

@@ -34,6 +34,7 @@ const ARROWS: Readonly<Record<string, Arrows>> = {
   treadle: {
     packages: [
       CORE,
+      '@treadle/client',
       '@treadle/formats',
       '@treadle/mcp',
       '@treadle/models',

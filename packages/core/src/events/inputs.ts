@@ -20,9 +20,15 @@ interface OfRequest {
   readonly requestKey?: string;
 }
 
+/** What a person says. */
+interface OfPerson {
+  /** Who says it, for those who read along, such as `anna at another terminal`. Absent: where the session is driven. */
+  readonly by?: string;
+}
+
 /** What anyone may put into a session's inbox. */
 export type SessionInput =
-  | {
+  | ({
       readonly type: 'prompt';
       readonly messages: readonly InputMessage[];
       readonly continuation?: Continuation;
@@ -37,7 +43,7 @@ export type SessionInput =
       readonly clientTools?: readonly OfferedTool[];
       /** True waits for the open run to end. Default: a prompt that comes during a run is rejected. */
       readonly queued?: true;
-    }
+    } & OfPerson)
   | {
       readonly type: 'continue';
       readonly continuation: Continuation;
@@ -45,12 +51,12 @@ export type SessionInput =
       readonly limits?: LimitsData;
       readonly clientTools?: readonly OfferedTool[];
     }
-  | { readonly type: 'steering'; readonly message: InputMessage }
-  | { readonly type: 'follow_up'; readonly message: InputMessage }
+  | ({ readonly type: 'steering'; readonly message: InputMessage } & OfPerson)
+  | ({ readonly type: 'follow_up'; readonly message: InputMessage } & OfPerson)
   /** Takes back what is queued, of one kind or of both. */
   | { readonly type: 'clear_queue'; readonly kind?: QueueKind }
   /** Ends the run that this input started, or is to start; without `inputSeq` the open run and all prompts that wait. */
-  | { readonly type: 'cancel'; readonly reason?: string; readonly inputSeq?: number }
+  | ({ readonly type: 'cancel'; readonly reason?: string; readonly inputSeq?: number } & OfPerson)
   /** Ends one background task, and nothing else. */
   | { readonly type: 'stop_task'; readonly taskId: string; readonly reason?: string }
   | ({
@@ -65,7 +71,8 @@ export type SessionInput =
       readonly decision: 'approve' | 'reject';
       readonly message?: string;
     } & ApprovalExtras &
-      OfRequest)
+      OfRequest &
+      OfPerson)
   | TaskEnded
   | BranchesInput
   /** Makes the view smaller: at once, or before the open run's next model call. */

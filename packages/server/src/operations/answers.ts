@@ -160,7 +160,7 @@ export async function answerApproval(
   approvalId: string,
   request: ApprovalRequest,
 ): Promise<Accepted> {
-  const { parts, inputKey: requestKey } = caller;
+  const { parts, principal, inputKey: requestKey } = caller;
   const where = await whereAsked(parts, asked, (call) => call.approvalId === approvalId);
   if (!where) throw new TreadleError('not_awaiting', `No question ${approvalId} is open.`);
   const { sessionId, call, isOpen } = where;
@@ -175,6 +175,7 @@ export async function answerApproval(
     ...(updates.length > 0 && { updatedPermissions: updates }),
     ...(interrupt === true && { interrupt }),
     requestKey,
+    by: principal.name,
   };
   const answer = { sessionId, key: `answer:${approvalId}`, input };
   if (!isOpen) return answerLate(caller, asked, answer);

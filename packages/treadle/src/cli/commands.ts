@@ -306,6 +306,12 @@ export const ACP_OPTIONS = {
 
 export const MCP_COMMANDS = ['add', 'list', 'remove', 'test', 'login', 'serve'] as const;
 
+/** The flags of `treadle attach`. */
+export const ATTACH_OPTIONS = {
+  server: { value: 'URL', help: 'A session of this server; TREADLE_TOKEN has its token.' },
+  ...COMMON,
+} as const satisfies OptionTable;
+
 /** The flags of `treadle login`. */
 export const LOGIN_OPTIONS = {
   env: { value: 'NAME', help: 'Keep no key, but the name of the environment variable that has it.' },
@@ -318,6 +324,7 @@ export const COMMANDS = [
   'serve',
   'acp',
   'sessions',
+  'attach',
   'mcp',
   'skills',
   'plugins',

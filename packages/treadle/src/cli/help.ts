@@ -1,4 +1,5 @@
 import {
+  ATTACH_OPTIONS,
   ACP_OPTIONS,
   DOCTOR_OPTIONS,
   LOGIN_OPTIONS,
@@ -28,6 +29,8 @@ export function helpText(command: string | undefined): string {
       return sessionsHelp(Object.entries(SESSIONS_COMMANDS));
     case 'doctor':
       return DOCTOR_HELP;
+    case 'attach':
+      return ATTACH_HELP;
     case 'login':
     case 'logout':
       return LOGIN_HELP;
@@ -89,6 +92,7 @@ Usage:
   treadle sessions list                    sessions that were kept
   treadle sessions show ID                 what happened in one
   treadle sessions cost ID                 what one has used and cost
+  treadle attach ID                        a session that another terminal drives
   treadle sessions rewind ID               its files and conversation, as they were before a message
   treadle mcp list                         the MCP servers whose tools the agent has
   treadle skills list                      the skills that the agent may read
@@ -217,6 +221,19 @@ Usage:
 
 Options of models:
 ${optionLines(MODELS_OPTIONS)}
+`;
+
+const ATTACH_HELP = `treadle attach: a session that another terminal drives
+
+Usage:
+  treadle attach ID                        shows what happens; what you type is said to the model
+  treadle attach ID --server URL           a session of a server
+
+Options of attach:
+${optionLines(ATTACH_OPTIONS)}
+
+  Either terminal may answer: the first answer counts, and both are told who gave it. Ctrl-D leaves,
+  and the session goes on.
 `;
 
 const LOGIN_HELP = `treadle login: the key of a model's provider, kept for you

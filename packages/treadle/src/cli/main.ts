@@ -83,6 +83,8 @@ async function dispatch(argv: readonly string[], context: CommandContext): Promi
       return (await import('./plugins/command.ts')).pluginsCommand(context, command.args);
     case 'models':
       return (await import('./models/command.ts')).modelsCommand(context, command.args);
+    case 'attach':
+      return (await import('./attach/command.ts')).attachCommand(context, command.args);
     case 'login':
       return (await import('./login/command.ts')).loginCommand(context, command.args);
     case 'logout':

@@ -49,13 +49,19 @@ export interface CliCall {
   stdout(): string;
   /** Resolves once standard output has this text. */
   printed(text: string): Promise<void>;
+  /** Resolves once standard output and standard error together have this text, so many times. */
+  shown(text: string, times?: number): Promise<void>;
 }
 
 export function startCli(argv: readonly string[], options: CliOptions = {}): CliCall {
   const listeners = new Set<(signal: InterruptSignal) => void>();
   let screen = '';
+  let waiting: { readonly isThere: () => boolean; readonly resolve: () => void }[] = [];
   const show = (text: string): void => {
     screen += text;
+    const ready = waiting.filter((one) => one.isThere());
+    waiting = waiting.filter((one) => !ready.includes(one));
+    for (const { resolve } of ready) resolve();
   };
   const { isTTY = false, clogged = false, outputError } = options;
   const stdout = collector({ isTTY: isTTY !== false, clogged, show, ...(outputError && { fails: outputError }) });
@@ -95,6 +101,12 @@ export function startCli(argv: readonly string[], options: CliOptions = {}): Cli
     exits,
     stdout: stdout.text,
     printed: stdout.printed,
+    shown: (text, times = 1) =>
+      new Promise<void>((resolve) => {
+        const isThere = (): boolean => screen.split(text).length > times;
+        if (isThere()) resolve();
+        else waiting.push({ isThere, resolve });
+      }),
   };
 }
 

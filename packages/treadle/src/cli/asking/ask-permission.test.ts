@@ -23,7 +23,7 @@ async function shown(
   const out = createPrinter(Object.assign(write, { isTTY: true }));
   const lines = readLines(Readable.from([Buffer.from('n\n')]));
   const ask = (): Promise<string | null> => lines.next();
-  const terminal = { isThere: true, ask, askSecret: ask };
+  const terminal = { isThere: true, ask, askSecret: ask, forget: () => {} };
   const asking = {
     terminal,
     out,

@@ -9,6 +9,8 @@ export interface Terminal {
    * question at a time: a second one waits for the first to be answered.
    */
   ask(question: string, until: Promise<unknown>): Promise<string | null>;
+  /** Forgets what is typed until the next question has been seen: it is for one that somebody else has answered. Absent where nothing is typed ahead. */
+  forget?(): void;
   /** The same for a secret: nothing of what is typed is shown. */
   askSecret(question: string, until: Promise<unknown>): Promise<string | null>;
 }
@@ -16,14 +18,21 @@ export interface Terminal {
 /** Nobody types lines this long; a program that does would fill the memory. */
 const LONGEST_LINE = 100_000;
 
+/** Milliseconds in which nobody has read a question. */
+const SEEN_MS = 300;
+
 /** @param lines what is typed, shared by all who ask */
 export function openTerminal(io: CliIo, out: Printer, lines: LineReader): Terminal {
   const isThere = io.stdin.isTTY === true && out.isTTY;
   let before: Promise<unknown> = Promise.resolve();
+  /** What was typed before the next question was seen is for another one. */
+  let isStale = false;
 
   async function askNow(question: string, until: Promise<unknown>): Promise<string | null> {
     out.endLine();
     out.print(question);
+    if (isStale) await Promise.race([new Promise<void>((resolve) => void io.after(SEEN_MS, resolve)), until]);
+    isStale = false;
     return Promise.race([lines.next(), until.then(() => null)]);
   }
 
@@ -51,6 +60,10 @@ export function openTerminal(io: CliIo, out: Printer, lines: LineReader): Termin
   return {
     isThere,
     ask: (question, until) => inTurn(() => askNow(question, until)),
+    forget() {
+      isStale = true;
+      lines.forget();
+    },
     askSecret: (question, until) => inTurn(() => askSecretNow(question, until)),
   };
 }
@@ -62,6 +75,8 @@ export interface LineReader {
    * Backspace and Ctrl-U are done here, Ctrl-D at the beginning ends, and Ctrl-C is `INTERRUPTED`.
    */
   next(how?: { readonly keys: true }): Promise<string | null>;
+  /** Forgets what was read, and all that comes before the next call of `next`. */
+  forget(): void;
 }
 
 /** Ctrl-C as a line, where keys come as they are pressed. */
@@ -89,6 +104,9 @@ export function readLines(input: AsyncIterable<Uint8Array | string>): LineReader
   let ended = false;
   /** A line that somebody stopped waiting for is the next one's. */
   let pending: Promise<void> | undefined;
+  let isForgetting = false;
+  /** Who stopped waiting takes no line from the one who waits now. */
+  let turn = 0;
 
   async function more(): Promise<void> {
     iterator ??= input[Symbol.asyncIterator]();
@@ -101,8 +119,32 @@ export function readLines(input: AsyncIterable<Uint8Array | string>): LineReader
     text += typeof next.value === 'string' ? next.value : decoder.decode(next.value, { stream: true });
   }
 
+  function read(): Promise<void> {
+    pending ??= more().finally(() => {
+      pending = undefined;
+    });
+    return pending;
+  }
+
+  async function forgetAll(): Promise<void> {
+    while (isForgetting && !ended) {
+      text = '';
+      await read();
+    }
+  }
+
   return {
+    forget() {
+      if (isForgetting) return;
+      turn += 1;
+      isForgetting = true;
+      void forgetAll();
+    },
     async next(how) {
+      if (isForgetting) text = '';
+      isForgetting = false;
+      turn += 1;
+      const own = turn;
       for (;;) {
         const typed = how && lineOfKeys(text);
         if (typed) {
@@ -116,10 +158,8 @@ export function readLines(input: AsyncIterable<Uint8Array | string>): LineReader
           return line;
         }
         if (ended) return null;
-        pending ??= more().finally(() => {
-          pending = undefined;
-        });
-        await pending;
+        await read();
+        if (own !== turn) return null;
       }
     },
   };

@@ -1,11 +1,21 @@
-import { errorText, type Journal, type PendingCall, type Run, type RunResult, type Session } from '@treadle/core';
+import {
+  errorText,
+  TreadleError,
+  type Journal,
+  type PendingCall,
+  type Run,
+  type RunResult,
+  type Session,
+} from '@treadle/core';
 
+import { answerTo, watchAnswer, type WatchedQuestion } from '../attach/answered-elsewhere.ts';
 import { askForm } from '../asking/ask-form.ts';
 import { askPermission, type ApprovalQuestion } from '../asking/ask-permission.ts';
 import { answersFor, type Asking } from '../asking/ask-user.ts';
 import type { CommandContext } from '../context.ts';
 import { EXIT, exitCodeOf, SIGNAL_EXIT } from '../exit-codes.ts';
 import type { RunOutput } from '../output/run-output.ts';
+import { shortId } from '../sessions/folder-sessions.ts';
 import type { Terminal } from '../asking/terminal.ts';
 import { styleFor } from '../style.ts';
 
@@ -66,14 +76,19 @@ export async function driveRun(context: CommandContext, inHand: RunInHand): Prom
   let result = await follow(context, run, output);
   while (result.status === 'paused') {
     isAsking = true;
-    const goOn = await answered(inHand, result.pending, asking, permissions);
+    const goOn = await answered(inHand, note, result.pending, asking, permissions);
     if (goOn === null) {
       if (isStopped()) result = await endPaused(session, result, await stops.promise);
       else note('The run waits for an answer. Give it at a terminal: treadle -c');
       break;
     }
     isAsking = false;
-    result = await follow(context, goOn(), output);
+    const next = await goneOn(context, inHand, goOn, output);
+    if (next === null) {
+      note(`Another process goes on with it: treadle attach ${shortId(session.id)}`);
+      return EXIT.error;
+    }
+    result = next;
   }
   isOver = true;
   if (!left) output.end({ sessionId: session.id, agent: session.agent, result, durationMs: io.now() - startedAt });
@@ -84,29 +99,83 @@ export async function driveRun(context: CommandContext, inHand: RunInHand): Prom
 /** What the person at the terminal has refused is as they wanted it. */
 const isFailure = ({ by }: RunResult['permissionDenials'][number]): boolean => by !== 'person';
 
+/**
+ * Follows a run that goes on; one whose question another process was quicker to answer goes on with that answer. Null when
+ * that process drives the run now, or has ended it.
+ */
+async function goneOn(
+  context: CommandContext,
+  { session, journal }: RunInHand,
+  { goOn, question }: Answered,
+  output: RunOutput,
+): Promise<RunResult | null> {
+  try {
+    return await follow(context, goOn(), output);
+  } catch (error) {
+    if (isElsewhere(error)) return null;
+    if (!(error instanceof TreadleError) || error.code !== 'conflict') throw error;
+    const said = question && (await answerTo(journal, question));
+    context.note(`${said ?? 'Somebody else has answered'}: your answer came too late.`);
+    await session.refresh();
+    try {
+      return await follow(context, session.resume(), output);
+    } catch (after) {
+      if (isElsewhere(after)) return null;
+      throw after;
+    }
+  }
+}
+
+const isElsewhere = (error: unknown): boolean =>
+  error instanceof TreadleError && ['session_busy', 'fenced', 'nothing_to_continue'].includes(error.code);
+
+/** How a paused run goes on, and the question that was answered; null for questions of the model. */
+interface Answered {
+  readonly goOn: () => Run;
+  readonly question: WatchedQuestion | null;
+}
+
 /** How a paused run goes on, once somebody has answered; null when nobody does. */
 async function answered(
   { session, journal, aboutCommands, preview }: RunInHand,
+  note: (text: string) => void,
   pending: RunResult['pending'],
   asking: Asking,
   permissions: Asking,
-): Promise<(() => Run) | null> {
+): Promise<Answered | null> {
   const call = pending.find(({ approvalId }) => approvalId !== undefined);
   if (call?.approvalId === undefined) {
     const answers = await answersFor(pending, asking);
-    return answers && (() => session.addToolOutputs(answers));
+    return answers && { goOn: () => session.addToolOutputs(answers), question: null };
   }
   const { approvalId } = call;
   if (!permissions.terminal.isThere) return null;
   const question = await questionOf(journal, call.sessionId ?? session.id, approvalId);
+  const watched = question && { sessionId: call.sessionId ?? session.id, approvalId, seq: question.seq };
+  const asked = watched && watchAnswer(journal, watched);
+  let said: string | null = null;
+  const elsewhere = asked?.elsewhere.then((line) => {
+    said = line;
+  });
+  const isStopped = (): boolean => said !== null || permissions.isStopped();
+  const stopped = elsewhere ? Promise.race([permissions.stopped, elsewhere]) : permissions.stopped;
+  const here: Asking = { ...permissions, stopped, isStopped };
   const typed =
     question?.key === undefined
-      ? await askPermission(call, question, permissions, {
+      ? await askPermission(call, question, here, {
           about: call.toolName === 'bash' ? await aboutCommands() : null,
           diff: await preview(call),
         })
-      : await askForm(call, question, permissions);
-  return typed && (() => session[typed.decision](approvalId, typed.said));
+      : await askForm(call, question, here);
+  asked?.stop();
+  if (typed) return { goOn: () => session[typed.decision](approvalId, typed.said), question: watched };
+  if (said === null) return null;
+  // What is typed now was for this question, and answers no other one.
+  permissions.terminal.forget?.();
+  permissions.out.print('\n');
+  note(said);
+  await session.refresh();
+  return { goOn: () => session.resume(), question: null };
 }
 
 /** The question as it was asked, perhaps by another process. */

@@ -19,6 +19,7 @@ import { formatTranscript, transcriptFormat } from './transcript.ts';
 import { sessionTasks } from './tasks.ts';
 import { styleFor } from '../style.ts';
 import { createTextOutput } from '../output/text-output.ts';
+import { toolLabels } from '../output/tool-labels.ts';
 import { suggestion, UsageError } from '../usage-error.ts';
 import { idOf, say, type Work, type Worker } from './work.ts';
 
@@ -163,11 +164,7 @@ async function rewind(work: Work): Promise<void> {
 async function printTranscript(context: CommandContext, journal: Journal, sessionId: string): Promise<void> {
   const { io, out, note } = context;
   const style = styleFor(out.isTTY, io.env);
-  const { askUserTool, builtInTools, planTool, todoTool } = await import('@treadle/tools');
-  // Their names for people don't depend on a folder, and the session's own may be gone.
-  const tools = [...builtInTools({ root: io.cwd }), todoTool(), planTool(), askUserTool()];
-  const labels = new Map(tools.map((tool) => [tool.name, tool.label]));
-  const label = (name: string): string => labels.get(name) ?? name;
+  const label = await toolLabels(io.cwd);
   const text = createTextOutput({ out, note, style, label, showPrompts: true });
   let open: string | null = null;
   for await (const event of journal.read(sessionId, 1)) {

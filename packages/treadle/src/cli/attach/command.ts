@@ -1,0 +1,62 @@
+import type { PendingCall } from '@treadle/core';
+
+import { ATTACH_OPTIONS } from '../commands.ts';
+import type { CommandContext } from '../context.ts';
+import { EXIT, SIGNAL_EXIT } from '../exit-codes.ts';
+import { infoText } from '../help.ts';
+import { printed } from '../io.ts';
+import { keyGuard } from '../asking/keys.ts';
+import { parseOptions } from '../options.ts';
+import { folderOfSession, sessionOf } from '../sessions/folder-sessions.ts';
+import { UsageError } from '../usage-error.ts';
+import { readAlong } from './read-along.ts';
+import { journalSession, type AttachedSession } from './session.ts';
+import { selfName } from './who.ts';
+
+/** `treadle attach ID`: reads along in a session that is driven elsewhere, and answers in it. Returns the exit code. */
+export async function attachCommand(context: CommandContext, args: readonly string[]): Promise<number> {
+  const { io, out, parts, interruptions } = context;
+  const options = parseOptions(args, ATTACH_OPTIONS);
+  const info = infoText('attach', options);
+  if (info !== null) return printed(out, info);
+  const [id, ...more] = options.positionals;
+  if (id === undefined) throw new UsageError('Which session? treadle sessions list shows them: treadle attach ID');
+  if (more.length > 0) throw new UsageError(`'${more.join(' ')}' is too much: treadle attach ID`);
+  const guard = await keyGuard(io.env);
+  const note = (text: string): void => context.note(guard.text(text));
+  const self = selfName(io.env['USER'], process.pid);
+  const follow = async (session: AttachedSession, folder?: string): Promise<number> => {
+    interruptions.onFirst(() => session.close());
+    try {
+      const { previewChange } = await import('@treadle/tools');
+      const preview = async ({ toolName, arguments: args }: PendingCall): Promise<string | null> =>
+        folder === undefined ? null : previewChange(folder, toolName, args);
+      await readAlong({ ...context, note }, session, self, preview);
+    } finally {
+      session.close();
+    }
+    return interruptions.signal === null ? EXIT.done : SIGNAL_EXIT[interruptions.signal];
+  };
+
+  const url = options.text('server');
+  if (url !== undefined) {
+    const { TREADLE_TOKEN: token = '' } = io.env;
+    if (token === '') throw new UsageError('The server wants a token. Set TREADLE_TOKEN to it.');
+    if (!URL.canParse(url))
+      throw new UsageError(`--server takes an address such as http://127.0.0.1:4123, and not '${url}'.`);
+    const { serverSession } = await import('./server-session.ts');
+    return follow(
+      serverSession({ url, token }, id, (error) => note(error instanceof Error ? error.message : String(error))),
+    );
+  }
+  const journal = guard.journal(await parts.journal(io));
+  try {
+    const sessionId = await sessionOf(journal, id);
+    // Fails here where there is none.
+    for await (const _ of journal.read(sessionId, 1)) break;
+    const session = journalSession(journal, sessionId, { by: self, now: io.now });
+    return await follow(session, await folderOfSession(journal, sessionId));
+  } finally {
+    await journal.close();
+  }
+}
