@@ -59,8 +59,8 @@ export async function namedServers(
     }),
   );
   const own = userFile(io);
-  const { pluginServers } = await import('../plugins/contents.ts');
-  const ofPlugins = plugins.flatMap((plugin) => pluginServers(plugin, io, folder));
+  const pluginServers = plugins.length === 0 ? null : (await import('../plugins/contents.ts')).pluginServers;
+  const ofPlugins = plugins.flatMap((plugin) => pluginServers?.(plugin, io, folder) ?? []);
   const user = [...(own === null ? [] : await serversOf(own, 'user', io, folder)), ...ofPlugins];
   const shared = join(folder, PROJECT_FILE);
   // The sandbox of a command holds the place of a file that isn't there by an empty folder.

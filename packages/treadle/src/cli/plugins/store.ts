@@ -75,7 +75,7 @@ export async function recordPlugin(io: CliIo, name: string, record: PluginRecord
 export interface InstalledPlugin {
   readonly name: string;
   readonly record: PluginRecord;
-  readonly state: 'ok' | 'changed' | 'missing';
+  readonly state: 'ok' | 'changed' | 'missing' | 'unusable';
   /** Null unless the state is `ok`: what has changed isn't even read. */
   readonly plugin: Plugin | null;
 }
@@ -86,11 +86,20 @@ export async function installedPlugins(io: CliIo): Promise<readonly InstalledPlu
   for (const [name, record] of await pluginRecords(io)) {
     const folder = join(pluginsFolder(io), name);
     const digest = existsSync(folder) ? await pluginDigest(folder).catch(() => 'too large') : null;
-    const state = digest === null ? 'missing' : digest === record.digest ? 'ok' : 'changed';
-    installed.push({ name, record, state, plugin: state === 'ok' ? await loadPlugin(folder) : null });
+    const isSame = digest === record.digest;
+    const plugin = isSame ? await loadPlugin(folder).catch(() => null) : null;
+    const state = plugin ? 'ok' : digest === null ? 'missing' : isSame ? 'unusable' : 'changed';
+    installed.push({ name, record, state, plugin });
   }
   return installed;
 }
+
+const WHY: Readonly<Record<InstalledPlugin['state'], string>> = {
+  ok: 'is as it was',
+  changed: 'has changed since you trusted it',
+  missing: 'is not there',
+  unusable: 'is no plugin of today',
+};
 
 /** The plugins that act: those that are as they were trusted. A note says which are left alone. */
 export async function actingPlugins(io: CliIo, note: (text: string) => void): Promise<readonly Plugin[]> {
@@ -99,7 +108,7 @@ export async function actingPlugins(io: CliIo, note: (text: string) => void): Pr
     if (plugin) plugins.push(plugin);
     else
       note(
-        `The plugin ${name} is left alone: it ${state === 'missing' ? 'is not there' : 'has changed since you trusted it'}. ` +
+        `The plugin ${name} is left alone: it ${WHY[state]}. ` +
           `treadle plugins add ${record.source} installs it again; treadle plugins remove ${name} forgets it.`,
       );
   }

@@ -225,11 +225,11 @@ export async function rightsFor(
     ...(terminal.isThere ? {} : { canUseTool: nobodyToAsk(note) }),
   });
   const plugins = request.plugins ? await (await import('../plugins/store.ts')).actingPlugins(io, note) : [];
-  const { pluginHooks } = await import('../plugins/contents.ts');
+  const pluginHooks = plugins.length === 0 ? null : (await import('../plugins/contents.ts')).pluginHooks;
   const hooks = [
     ...settings.hooks.flatMap(({ source, hooks: given }) => hooksFromSettings(given, { source, folder })),
     // What is left out was shown before the plugin was trusted.
-    ...plugins.flatMap((plugin) => pluginHooks(plugin, folder, knownTools, () => {})),
+    ...plugins.flatMap((plugin) => pluginHooks?.(plugin, folder, knownTools, () => {}) ?? []),
   ];
   /** What is to be said beside a question about a command; null for nothing. */
   const aboutCommands = (): Promise<string | null> => exposureOf(guard.keys, settings.sandbox);

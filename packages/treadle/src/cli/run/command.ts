@@ -37,9 +37,13 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
   const prepared = await prepareAgent(context, chosen, request, asks);
   try {
     const { journal, place, rights, definition, toolsIn, kept } = prepared;
-    const said = await interruptions.unless(
-      withCommand(texts, { io, folder: place.folder, note }, rights, asks, interruptions.first),
-    );
+    // What was only piped in is nobody's command.
+    const said =
+      request.prompt === null
+        ? texts
+        : await interruptions.unless(
+            withCommand(texts, { io, folder: place.folder, note }, rights, asks, interruptions.first),
+          );
     const content = await promptContent(io, request, said, place.folder, note);
     const agent = defineAgent(definition);
     const output = createRunOutput(request.format, { io, out: context.out, agent, note });

@@ -53,5 +53,6 @@ describe('treadle run with a command', () => {
     expect(typo.stderr).toContain('There is no command /reveiw. Did you mean /review?');
     for (const prompt of ['/tmp is full. Why?', '/etc/hosts', ' /reveiw a.ts'])
       expect((await w.sent([prompt])).messages).toContain(prompt);
+    expect((await w.sent([], { stdin: '/review a.ts' })).messages).toContain('/review a.ts');
   });
 });
