@@ -118,7 +118,7 @@ const LINES = {
   house: 66_000,
   mcp: 3_470,
   types: 470,
-  toolSearch: 590,
+  toolSearch: 690,
   code: 445,
   catalogue: 1_500,
   clients: 1_260,

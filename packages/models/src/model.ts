@@ -168,12 +168,13 @@ export function wireModel(options: WireModelOptions): Model {
     redact: (text) => setup.redact(text),
   });
   const structuredOutput = protocol.structuredOutput?.(modelId);
+  const deferredTools = protocol.deferredTools?.(modelId) === true ? true : undefined;
   const model: Draft<Model> = {
     provider,
     id: modelId,
     api: protocol.name,
     baseUrl: publicPart(options.baseUrl),
-    ...defined({ structuredOutput, contextWindow, maxInput, priceStep, outputLimit, files, cost }),
+    ...defined({ structuredOutput, deferredTools, contextWindow, maxInput, priceStep, outputLimit, files, cost }),
     stream(request, signal) {
       const events = createModelStream(setup, request, signal);
       return { [Symbol.asyncIterator]: () => events };

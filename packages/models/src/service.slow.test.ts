@@ -34,8 +34,8 @@ const TABLES: readonly (readonly [string, ModelFamilies])[] = [
   ['alibaba', ALIBABA_FAMILIES],
 ];
 
-/** What a rule says where there is none. */
-const NONE: Required<Omit<ModelFamily, 'match' | 'budget' | 'thinkingSwitch'>> &
+/** What a rule says where there is none. The tasks defer no tools. */
+const NONE: Required<Omit<ModelFamily, 'match' | 'budget' | 'thinkingSwitch' | 'deferredTools'>> &
   Record<'budget' | 'thinkingSwitch', undefined> = {
   budget: undefined,
   thinkingSwitch: undefined,

@@ -1,6 +1,7 @@
 import type { JsonValue } from '../json.ts';
 import type { ModelWarning } from '../model/check-usage.ts';
 import type { StopReason, Usage } from '../model/usage.ts';
+import type { OfferedTool } from '../tools/offered-tool.ts';
 import type { AssistantContent, ToolResultContent, UserContent } from './content.ts';
 
 /** Where a user message came from. A person or a program said the first four; the runtime wrote the others. */
@@ -78,6 +79,8 @@ export interface ToolResultMessage {
   readonly toolName: string;
   readonly content: readonly ToolResultContent[];
   readonly isError: boolean;
+  /** Tools that a search has found, for a wire that adds them in place. Only in requests. See `Model.deferredTools`. */
+  readonly foundTools?: readonly OfferedTool[];
 }
 
 /** Data of the application's own inside the history. It never reaches a model. */

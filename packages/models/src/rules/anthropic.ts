@@ -16,6 +16,7 @@ const CURRENT: ModelFamily = {
   off: 'never',
   prefill: false,
   boundThinking: true,
+  deferredTools: true,
   chatTools: 'always',
 };
 
@@ -31,6 +32,7 @@ const BUDGETED: ModelFamily = {
   off: 'silence',
   prefill: true,
   boundThinking: false,
+  deferredTools: false,
 };
 
 const { budget: _budget, ...UNTHINKING }: ModelFamily = {
@@ -60,7 +62,7 @@ export const CLAUDE_FAMILIES: ModelFamilies = [
     off: 'silence',
     boundThinking: false,
   },
-  { ...BUDGETED, match: /-4-6(?!\d)/, efforts: ['low', 'medium', 'high', 'max'], prefill: false },
+  { ...BUDGETED, match: /-4-6(?!\d)/, efforts: ['low', 'medium', 'high', 'max'], prefill: false, deferredTools: true },
   { ...BUDGETED, match: /claude-[a-z]+-4-[1-5](?!\d)/ },
   { ...BUDGETED, match: /claude-(?:[a-z]+-4(?:-0)?(?!-?[1-9](?!\d))|3-7)/, keepsSchemas: false },
   { ...UNTHINKING, match: /claude-(?:\d|[a-z]+-[23](?!\d)|instant|v\d)/ },

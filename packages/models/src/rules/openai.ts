@@ -27,6 +27,9 @@ const SWITCHABLE: ModelFamily = {
   chatTools: 'without_thinking',
 };
 
+/** From GPT-5.4 on. */
+const SEARCHING: ModelFamily = { ...SWITCHABLE, deferredTools: true };
+
 /** It doesn't think at all. */
 const PLAIN: ModelFamily = {
   ...NEWEST,
@@ -51,11 +54,11 @@ export const OPENAI_FAMILIES: ModelFamilies = [
   { ...NEWEST, match: NAMED('gpt-5(?![.\\d])'), efforts: ['minimal', ...TO_HIGH], chatTools: 'always' },
   { ...SWITCHABLE, match: NAMED('gpt-5\\.1(?!\\d)'), efforts: TO_HIGH, thinksUnasked: false, chatTools: 'always' },
   { ...SWITCHABLE, match: NAMED('gpt-5\\.(?:[23]|4-(?:mini|nano))(?!\\d)'), thinksUnasked: false, chatTools: 'always' },
-  { ...SWITCHABLE, match: NAMED('gpt-5\\.4(?!\\d)'), thinksUnasked: false, chatTools: 'unless_asked' },
-  { ...SWITCHABLE, match: NAMED('gpt-5\\.5(?!\\d)') },
-  { ...SWITCHABLE, match: NAMED('gpt-5\\.6(?!\\d)|gpt-6-(?:sol|luna)|gpt-6\\.1-terra|gpt-daybreak'), efforts: TO_MAX },
-  { ...NEWEST, match: NAMED('gpt-6-astra|gpt-6\\.1-sol'), efforts: TO_MAX },
-  NEWEST,
+  { ...SEARCHING, match: NAMED('gpt-5\\.4(?!\\d)'), thinksUnasked: false, chatTools: 'unless_asked' },
+  { ...SEARCHING, match: NAMED('gpt-5\\.5(?!\\d)') },
+  { ...SEARCHING, match: NAMED('gpt-5\\.6(?!\\d)|gpt-6-(?:sol|luna)|gpt-6\\.1-terra|gpt-daybreak'), efforts: TO_MAX },
+  { ...NEWEST, match: NAMED('gpt-6-astra|gpt-6\\.1-sol'), efforts: TO_MAX, deferredTools: true },
+  { ...NEWEST, deferredTools: true },
 ];
 
 /** Whether a model's name is one that OpenAI gives. */

@@ -36,6 +36,8 @@ export interface ModelFamily {
   readonly prefill: boolean;
   /** Whether the service checks that a thinking block stands behind the same instructions, tools and messages as ever. */
   readonly boundThinking: boolean;
+  /** Whether definitions of tools can be added to its prompt in place, where the wire has a way. */
+  readonly deferredTools?: boolean;
   /** When Chat Completions takes tools of it: always, unless an effort was asked for, only with thinking off, or never. */
   readonly chatTools: 'always' | 'unless_asked' | 'without_thinking' | 'never';
   /** The field that switches thinking on and off on Chat Completions, where it isn't that of the server's other models. */

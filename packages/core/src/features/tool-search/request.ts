@@ -1,7 +1,7 @@
 import type { AssistantContent } from '../../messages/content.ts';
 import type { ModelMessage } from '../../messages/message.ts';
 import type { Model, ModelRequest, ToolDefinition } from '../../model/model.ts';
-import { CALL_TOOL } from '../../tools/tool-search-names.ts';
+import { CALL_TOOL, SEARCH_TOOLS } from '../../tools/tool-search-names.ts';
 import type { Tool } from '../../tools/tool.ts';
 
 /** What a model is told of `call_tool`. Nothing executes it: its calls are calls of the tools that they name. */
@@ -29,7 +29,13 @@ export function deferredRequest(request: ModelRequest, agent: Deferring, { defer
   return deferredTools === true ? withDeferred(request, agent) : withWrappedCalls(request);
 }
 
-const split = new WeakMap<Deferring, Pick<ModelRequest, 'tools' | 'deferredTools'>>();
+interface Split {
+  readonly tools: readonly ToolDefinition[];
+  readonly deferredTools: readonly ToolDefinition[];
+  readonly known: Known;
+}
+
+const split = new WeakMap<Deferring, Split>();
 
 function withDeferred(request: ModelRequest, agent: Deferring): ModelRequest {
   let made = split.get(agent);
@@ -39,9 +45,33 @@ function withDeferred(request: ModelRequest, agent: Deferring): ModelRequest {
     const deferredTools = [...agent.tools.values()]
       .filter(({ name }) => !declared.has(name))
       .map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
-    split.set(agent, (made = { tools, deferredTools }));
+    const known = new Map(deferredTools.map((tool) => [tool.name, tool]));
+    split.set(agent, (made = { tools, deferredTools, known }));
   }
-  return { ...request, ...made };
+  const known = made.known;
+  const messages = request.messages.map((message) => withFound(message, known));
+  return { ...request, tools: made.tools, deferredTools: made.deferredTools, messages };
+}
+
+type Known = ReadonlyMap<string, ToolDefinition>;
+
+const searched = new WeakMap<ModelMessage, { readonly for: Known; readonly message: ModelMessage }>();
+
+/** A result of a search with the definitions of what it found, as they are now. */
+function withFound(message: ModelMessage, known: Known): ModelMessage {
+  if (message.role !== 'tool' || message.toolName !== SEARCH_TOOLS || message.isError) return message;
+  const made = searched.get(message);
+  if (made?.for === known) return made.message;
+  const foundTools = namesFound(message).flatMap((name) => known.get(name) ?? []);
+  const extended = { ...message, foundTools };
+  searched.set(message, { for: known, message: extended });
+  return extended;
+}
+
+/** The names in a result of `search_tools`: it has a line for each tool, and some may have been cut. */
+function namesFound({ content }: Extract<ModelMessage, { role: 'tool' }>): readonly string[] {
+  const text = content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
+  return [...text.matchAll(/^\[?\{"name":"([\w.-]+)"/gm)].flatMap(([, name]) => name ?? []);
 }
 
 const namesOf = new WeakMap<ModelRequest['tools'], ReadonlySet<string>>();

@@ -52,6 +52,11 @@ export function anthropicUserContent(content: readonly UserContent[], provider: 
 
 /** A `tool_result` block. The wire takes only text in the result of a call that failed. */
 export function anthropicToolResult(message: ToolResultMessage, wireId: string, provider: string): string {
+  const found = message.foundTools ?? [];
+  if (found.length > 0) {
+    const references = found.map(({ name }) => ({ type: 'tool_reference', tool_name: name }));
+    return toJson({ type: 'tool_result', tool_use_id: wireId, content: references });
+  }
   const content = contentBlocks(message.content, provider).map((block) =>
     message.isError && (block as { type: string }).type !== 'text' ? note('A part of this error') : block,
   );

@@ -21,6 +21,13 @@ const toolJson = ({ name, description, inputSchema: parameters }: ToolDefinition
   input_schema: parameters,
 });
 
+const deferredLists = createOnce((tools: NonNullable<ModelRequest['deferredTools']>): string =>
+  tools.map((tool) => toJson({ ...toolJson(tool), defer_loading: true })).join(),
+);
+
+const deferredJson = ({ deferredTools = [] }: ModelRequest): string =>
+  deferredTools.length === 0 ? '' : deferredLists(deferredTools);
+
 /** The betas of the provider's tools that have one, by type. */
 const TOOL_BETAS: readonly (readonly [RegExp, string])[] = [
   [/^computer_(\d{4})(\d\d)(\d\d)$/, 'computer-use-$1-$2-$3'],
@@ -162,7 +169,8 @@ export function createAnthropicEncoder(
       anthropic_version: inBody ? toJson(quirks.version) : undefined,
       stream: 'true',
       system: arrayOf([marks.system ? marked(system, marks.ttl) : system]),
-      tools: arrayOf([marks.tools ? marked(tools, marks.ttl) : tools]),
+      // A deferred definition is no part of the prompt, and so has no mark.
+      tools: arrayOf([marks.tools ? marked(tools, marks.ttl) : tools, deferredJson(request)]),
       messages: transcript.json(marks, goesOn ? GO_ON : ''),
       max_tokens: String(asked > budget ? asked : asked + budget),
       thinking: thinking.json,

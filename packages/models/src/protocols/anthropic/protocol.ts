@@ -24,6 +24,9 @@ export function anthropicMessages(quirks: AnthropicQuirks = {}): Protocol {
     // Otherwise the reply is a tool's arguments, which the loop asks for better itself.
     structuredOutput: (modelId) =>
       familyOf(ANTHROPIC_FAMILIES, modelId, all.family).keepsSchemas === true ? 'always' : undefined,
+    // The clouds that have the version in the body want a beta of their own for it.
+    deferredTools: (modelId) =>
+      all.versionIn === 'header' && familyOf(ANTHROPIC_FAMILIES, modelId, all.family).deferredTools === true,
     createEncoder(target) {
       const maxTokens = quirks.maxTokens ?? target.outputLimit ?? all.maxTokens;
       return createAnthropicEncoder(target, { ...all, maxTokens }, replyTools);

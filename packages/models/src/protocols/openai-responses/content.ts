@@ -1,8 +1,9 @@
 import type { FileBlock, ImageBlock, JsonValue, ToolResultMessage, UserContent } from '@treadle/core';
+import type { ToolDefinition } from '@treadle/core/model';
 import { INTERRUPTED_RESULT } from '../shared/call-ids.ts';
 import { fileText, unshown, unshownFile } from '../shared/content.ts';
 import { toJson } from '../shared/json-text.ts';
-import { isClientCall } from './provider.ts';
+import { isClientCall, SEARCH_CALL } from './provider.ts';
 
 /** A part of a user's message or of a result. */
 interface Part {
@@ -69,7 +70,18 @@ interface Answer {
   readonly text: string;
   /** A picture of the screen. */
   readonly picture?: object | undefined;
+  /** What a search has found. */
+  readonly found?: ToolResultMessage['foundTools'] | undefined;
 }
+
+const foundTool = ({ name, description, inputSchema: parameters }: ToolDefinition): object => ({
+  type: 'function',
+  name,
+  description,
+  parameters,
+  strict: false,
+  defer_loading: true,
+});
 
 /** A result of a computer is a picture, so one without is shown nothing. */
 const NO_PICTURE =
@@ -80,6 +92,10 @@ function answerItems({ type, caller, checks }: AnsweredCall, wireId: string, ans
   const { isError, text: output } = answer;
   const said = { type: `${type}_output`, call_id: wireId };
   switch (type) {
+    case SEARCH_CALL: {
+      const tools = answer.found?.map(foundTool) ?? [];
+      return [{ type: 'tool_search_output', call_id: wireId, execution: 'client', status: 'completed', tools }];
+    }
     case 'apply_patch_call':
       return [{ ...said, status: isError ? 'failed' : 'completed', output }];
     case 'shell_call': {
@@ -100,7 +116,11 @@ function answerItems({ type, caller, checks }: AnsweredCall, wireId: string, ans
 const written = (items: readonly object[]): string => items.map((item) => toJson(item)).join(',');
 
 /** The result of a call of the provider's own kind: words, and the last picture where it takes one. */
-function ownResult({ content, isError }: ToolResultMessage, { type }: AnsweredCall, provider: string): Answer {
+function ownResult(
+  { content, isError, foundTools: found }: ToolResultMessage,
+  { type }: AnsweredCall,
+  provider: string,
+): Answer {
   const all: readonly Part[] = parts(content, provider);
   const last = all.findLast((one) => one.type === 'input_image');
   const { detail: _, type: __, ...picture } = last ?? { type: 'input_image' };
@@ -111,6 +131,7 @@ function ownResult({ content, isError }: ToolResultMessage, { type }: AnsweredCa
     isError,
     text: isError && words === '' ? FAILED : words,
     picture: takesPicture ? picture : undefined,
+    found,
   };
 }
 

@@ -1,5 +1,6 @@
 import { TreadleError, type AssistantMessage, type ProviderToolDefinition, type ResponseFormat } from '@treadle/core';
 import type { ModelRequest, ToolDefinition } from '@treadle/core/model';
+import { SEARCH_TOOLS } from '@treadle/core/tools';
 import { arrayOf, bodyOf, jsonOf } from '../shared/body.ts';
 import { keyOf, legalToolName } from '../shared/call-ids.ts';
 import { createConversations, createElements, type ConversationWriter } from '../shared/conversation.ts';
@@ -85,6 +86,14 @@ const functionTool = ({ name, description, inputSchema: parameters }: ToolDefini
   return { type: 'function', name, description, parameters: strict ?? parameters, strict: strict !== undefined };
 };
 
+/** The definitions that it finds join the prompt where its output stands. */
+const searchTool = ({ description, inputSchema: parameters }: ToolDefinition): object => ({
+  type: 'tool_search',
+  execution: 'client',
+  description,
+  parameters,
+});
+
 const toolChoice = (request: ModelRequest, own: readonly ProviderToolDefinition[]): string | undefined => {
   const choice = request.toolChoice;
   if (choice === undefined || choice === 'auto') return undefined;
@@ -147,6 +156,9 @@ export function createOpenAIResponsesEncoder(target: WireTarget, quirks: Require
   const model = toJson(modelId);
   const headers = { 'content-type': 'application/json', accept: 'text/event-stream' };
   const tools = createToolLists(provider, (tool) => functionTool(tool, quirks.strictTools));
+  const searching = createToolLists(provider, (tool) =>
+    tool.name === SEARCH_TOOLS ? searchTool(tool) : functionTool(tool, quirks.strictTools),
+  );
 
   const systemJson = createLatest((system) => (system === '' ? '' : toJson(system)));
 
@@ -176,7 +188,7 @@ export function createOpenAIResponsesEncoder(target: WireTarget, quirks: Require
     }
     const { warn, list: warnings } = createWarnings();
     const plan = planThinking(family, quirks.reasoning ? request.thinking : undefined, modelId, warn);
-    const toolList = tools(request);
+    const toolList = request.deferredTools ? searching(request) : tools(request);
     const { maxTokens, responseFormat } = request;
     const demand = responseFormat?.type === 'json_object' ? JSON_DEMAND : '';
     // What stays the same comes first and what a turn may change comes last, so that consecutive bodies share a prefix.

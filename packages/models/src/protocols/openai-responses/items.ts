@@ -3,7 +3,7 @@ import type { Fields } from '../shared/events.ts';
 import { asObject, asText, without } from '../shared/json-text.ts';
 import { openCall, type OpenCall } from './calls.ts';
 import { completeParts, createParts, type PartKind, type Parts } from './parts.ts';
-import { providerBlock, waitsForClient } from './provider.ts';
+import { providerBlock, SEARCH_CALL, searchArguments, waitsForClient } from './provider.ts';
 import type { OpenAIResponsesQuirks } from './quirks.ts';
 import type { DecoderSink } from '../shared/protocol.ts';
 
@@ -150,13 +150,14 @@ export function createItems(
   };
 
   const endOwnCall = (item: Item, name: string, fields: JsonObject): void => {
-    const args = without(fields, ['id', 'type', 'status', 'call_id']);
+    const isSearch = fields['type'] === SEARCH_CALL;
+    const args = isSearch ? searchArguments(fields) : without(fields, ['id', 'type', 'status', 'call_id']);
     const index = item.takeIndex();
     const providerCallId = asText(fields['call_id']) ?? asText(fields['id']) ?? '';
     const argumentsText = JSON.stringify(args);
     sink.event({ type: 'tool_call_start', index, providerCallId, name });
     sink.event({ type: 'tool_arguments_delta', index, text: argumentsText });
-    const opaque = { item: without(fields, ['call_id', ...Object.keys(args)]) };
+    const opaque = { item: without(fields, ['call_id', ...(isSearch ? ['arguments'] : Object.keys(args))]) };
     sink.event({ type: 'block_end', index, block: { type: 'tool_call', providerCallId, name, argumentsText, opaque } });
     calls++;
   };

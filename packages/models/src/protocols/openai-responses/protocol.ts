@@ -1,3 +1,5 @@
+import { isOpenAIName, OPENAI_FAMILIES } from '../../rules/openai.ts';
+import { familyOf } from '../../rules/rules.ts';
 import { sseFraming } from '../../sse/scanner.ts';
 import { createOpenAIResponsesDecoder } from './decode.ts';
 import { createOpenAIResponsesEncoder } from './encode.ts';
@@ -19,6 +21,9 @@ export function openaiResponses(quirks: OpenAIResponsesQuirks = {}): Protocol {
     framing: sseFraming,
     contentType: 'text/event-stream',
     structuredOutput: () => 'always',
+    // Other servers of this wire have models of other names.
+    deferredTools: (modelId) =>
+      isOpenAIName(modelId) && familyOf(OPENAI_FAMILIES, modelId, all.family).deferredTools === true,
     createEncoder: (target) => createOpenAIResponsesEncoder(target, all),
     createDecoder: (sink, request) => createOpenAIResponsesDecoder(sink, all, request),
     readError: readOpenAIResponsesError,

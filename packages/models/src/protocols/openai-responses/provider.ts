@@ -1,5 +1,7 @@
 import type { JsonObject, JsonValue } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 import type { ModelBlock, ModelRequest } from '@treadle/core/model';
+import { SEARCH_TOOLS } from '@treadle/core/tools';
 import { INTERRUPTED_RESULT } from '../shared/call-ids.ts';
 import { asObject, asText, parsedOrText } from '../shared/json-text.ts';
 
@@ -63,6 +65,9 @@ export function waitsForClient(item: JsonObject): boolean {
 /** What a call of a computer wants a person to look at before it is carried out. */
 export const SAFETY_CHECKS = 'pending_safety_checks';
 
+/** A search for tools whose definitions are not in the prompt. */
+export const SEARCH_CALL = 'tool_search_call';
+
 /** The calls of tools that the client executes, by the type of the tool. */
 const CLIENT_CALLS: Readonly<Record<string, string>> = {
   local_shell: 'local_shell_call',
@@ -71,17 +76,27 @@ const CLIENT_CALLS: Readonly<Record<string, string>> = {
   computer: 'computer_call',
   computer_use: 'computer_call',
   computer_use_preview: 'computer_call',
+  tool_search: SEARCH_CALL,
 };
 
 /** Whether a type of item is a call of a tool that the client executes. */
 export const isClientCall = (type: string): boolean => Object.values(CLIENT_CALLS).includes(type);
 
+/** What a search is for: an object, or its text. */
+export function searchArguments(item: JsonObject): JsonObject {
+  const { arguments: given } = item;
+  const value = typeof given === 'string' ? parsedOrText(given) : given;
+  return isJsonObject(value) ? value : {};
+}
+
 /**
  * The tool of ours that executes this item: the one with the name of the provider's tool. A call that has safety checks is
  * executed only by a tool whose schema has them, and so its permissions and its code.
  */
-export function executor({ tools, providerTools = [] }: ModelRequest, item: JsonObject): string | undefined {
+export function executor(request: ModelRequest, item: JsonObject): string | undefined {
+  const { tools, providerTools = [], deferredTools } = request;
   if (!isClientCall(asText(item['type']) ?? '') || !waitsForClient(item)) return undefined;
+  if (item['type'] === SEARCH_CALL) return deferredTools && SEARCH_TOOLS;
   const bound = providerTools.find(({ definition }) => CLIENT_CALLS[asText(definition['type']) ?? ''] === item['type']);
   const tool = tools.find(({ name }) => name === bound?.name);
   const checks = item[SAFETY_CHECKS];

@@ -10,7 +10,7 @@ import type { RedactedThinkingBlock } from '@treadle/core/messages';
 import { isJsonObject } from '@treadle/core/json';
 import { legalToolName } from '../shared/call-ids.ts';
 import { asText, toJson } from '../shared/json-text.ts';
-import { interruptedAnswer, isClientCall, replayedItem } from './provider.ts';
+import { interruptedAnswer, isClientCall, replayedItem, SEARCH_CALL } from './provider.ts';
 
 const TOOL_NAME_LENGTH = 64;
 
@@ -142,6 +142,10 @@ function createReplay({ own, store, wireIds }: Replay, answered: ReadonlySet<str
     const type = callType(block, own);
     if (item !== undefined && type === 'custom_tool_call') {
       push('other', undefined, { ...fieldsOf(item), call_id, name, input: asText(block.arguments['input']) ?? '' });
+      return;
+    }
+    if (item !== undefined && type === SEARCH_CALL) {
+      push('other', undefined, { ...fieldsOf(item), call_id, arguments: block.arguments });
       return;
     }
     if (item !== undefined && type !== 'function_call') {

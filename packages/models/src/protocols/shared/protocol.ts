@@ -101,6 +101,8 @@ export interface Protocol {
   readonly name: string;
   /** Whether this wire itself keeps a schema, for a model: `Model.structuredOutput`. */
   readonly structuredOutput?: (modelId: string) => Model['structuredOutput'];
+  /** Whether this wire adds definitions of tools in place, for a model: `Model.deferredTools`. */
+  readonly deferredTools?: (modelId: string) => boolean;
   readonly framing: Framing;
   /** The content type of a streamed response. */
   readonly contentType: string;
