@@ -128,7 +128,7 @@ const LINES = {
   cluster: 870,
   skills: 520,
   terminal: 3_350,
-  stores: 440,
+  stores: 560,
   plugins: 965,
   firstrun: 1_340,
   agentSdk: 3_400,

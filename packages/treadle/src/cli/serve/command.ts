@@ -1,8 +1,7 @@
-import { defineAgent, type Agent } from '@treadle/core';
+import { defineAgent, type Agent, type Ledger, type Memory } from '@treadle/core';
 import type { OriginRules } from '@treadle/server';
 
 import { hostname } from 'node:os';
-import { join } from 'node:path';
 
 import type { CliIo } from '../io.ts';
 import type { ModelChoice } from '../run/choose-model.ts';
@@ -15,7 +14,6 @@ import { defaultInstructions } from '../run/instructions.ts';
 import { printed } from '../io.ts';
 import { parseOptions } from '../options.ts';
 import { keyGuard, type KeyGuard } from '../asking/keys.ts';
-import { homeFolder } from '../parts.ts';
 import { projectInstructionsOf } from '../run/project-instructions.ts';
 import { rightsFor } from '../run/agent.ts';
 import { mcpFor } from '../run/mcp.ts';
@@ -23,12 +21,13 @@ import { skillsFor } from '../run/skills.ts';
 import { readRunRequest } from '../run/request.ts';
 import { openTerminal, readLines } from '../asking/terminal.ts';
 import { servedMetrics, watchedBy } from './metrics.ts';
+import { openStores } from './stores.ts';
 import { telemetry } from './telemetry.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** `treadle serve`: an agent of a folder over HTTP, until a signal comes. Returns the exit code. */
 export async function serveCommand(context: CommandContext, args: readonly string[]): Promise<number> {
-  const { io, parts, out, err, interruptions } = context;
+  const { io, out, err, interruptions } = context;
   const options = parseOptions(args, SERVE_OPTIONS);
   const info = infoText('serve', options);
   if (info !== null) return printed(out, info);
@@ -37,7 +36,6 @@ export async function serveCommand(context: CommandContext, args: readonly strin
   const folder = await realFolder(io.cwd, options.text('cwd') ?? '.');
   const { serve } = await import('@treadle/server');
   const { relayRoutes } = await import('@treadle/formats');
-  const { fileBlobs } = await import('@treadle/store');
   const { chosenModel } = await import('../login/first-run.ts');
   const { choice, env } = await chosenModel(context, options.text('model'));
   await io.hideEnvironment?.();
@@ -46,9 +44,19 @@ export async function serveCommand(context: CommandContext, args: readonly strin
   const { TREADLE_TOKEN: own } = env;
   const mcpConfig = options.flag('no-mcp') ? null : (options.list('mcp-config') ?? []);
   const skills = options.flag('no-skills') ? null : (options.list('skills') ?? []);
+  const stores = await openStores(context, {
+    database: options.text('database'),
+    blobs: options.text('blobs'),
+    isShared: options.flag('shared-folder'),
+    maxCost: options.amount('max-cost'),
+    memory: options.flag('memory'),
+  });
+  const { ledger, memory } = stores;
   const { agent, close } = await agentOf(
     { ...context, note, guard },
     {
+      ...(ledger && { ledger }),
+      ...(memory && { memory }),
       id: `serve:${folder}`,
       folder,
       choice,
@@ -57,16 +65,19 @@ export async function serveCommand(context: CommandContext, args: readonly strin
       mcpConfig,
       skills,
     },
-  );
+  ).catch(async (error: unknown) => {
+    await stores.close();
+    throw error;
+  });
   const metrics = options.flag('metrics') ? await servedMetrics() : null;
   const watchers = [...(metrics ? [metrics.onSession] : []), ...(options.flag('telemetry') ? [await telemetry()] : [])];
-  const journal = guard.journal(await parts.journal(io));
+  const journal = guard.journal(stores.journal);
   try {
     const serving = await serve({
       agents: [agent],
       journal,
       routes: [...relayRoutes, ...(metrics ? [metrics.route] : [])],
-      blobs: fileBlobs({ folder: join(homeFolder(io), 'blobs') }),
+      blobs: stores.blobs,
       host: options.text('host') ?? '127.0.0.1',
       port: options.count('port') ?? 0,
       origins: originsOf(options.list('allowed-host'), options.list('origin')),
@@ -93,7 +104,7 @@ export async function serveCommand(context: CommandContext, args: readonly strin
     return SIGNAL_EXIT[signal];
   } finally {
     await close();
-    await journal.close();
+    await stores.close();
   }
 }
 
@@ -114,6 +125,8 @@ export async function agentOf(
     title,
     mcpConfig,
     skills,
+    ledger,
+    memory,
   }: {
     /** Its own sessions, and none of those that the command line runs in this folder. */
     readonly id: string;
@@ -125,6 +138,9 @@ export async function agentOf(
     readonly mcpConfig: readonly string[] | null;
     /** Packages and folders of skills besides those of the user and the folder; null for no skills at all. */
     readonly skills: readonly string[] | null;
+    /** What all its sessions pay from. */
+    readonly ledger?: Ledger;
+    readonly memory?: Memory;
   },
 ): Promise<{
   readonly agent: Agent;
@@ -153,6 +169,8 @@ export async function agentOf(
     title,
     context: { recall: true, pin: isActiveSkill },
     validator: rights.validator,
+    ...(ledger && { budget: { ledger } }),
+    ...(memory && { memory }),
   });
   return { agent, rights, close: async () => servers?.close() };
 }
