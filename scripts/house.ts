@@ -128,7 +128,7 @@ const LINES = {
   cluster: 870,
   skills: 520,
   terminal: 3_350,
-  stores: 560,
+  stores: 1_200,
   plugins: 965,
   firstrun: 1_340,
   agentSdk: 3_400,

@@ -12,8 +12,9 @@ import {
 import type { LiveEvent } from '@treadle/core/events';
 import type { AnswerTokenOptions, Redactor } from '@treadle/core/features';
 import type { ReplayReport } from '@treadle/core/history';
-import { randomIds, type Dispatcher, type Ids, type LiveFeed } from '@treadle/core/ports';
+import { randomIds, type Dispatcher, type Ids, type LiveBus, type LiveFeed } from '@treadle/core/ports';
 import { inProcess } from './dispatch/in-process.ts';
+import { sharedFeed } from './dispatch/shared-feed.ts';
 import type { StreamFormat } from './encoders/encoder.ts';
 import { nativeFormat } from './encoders/native.ts';
 import { checkServerLimits, type ServerLimits } from './limits.ts';
@@ -58,6 +59,11 @@ export interface ServerSettings {
   readonly blobs?: Blobs;
   /** Who drives sessions, and who tells of their deltas. Default: this process. */
   readonly dispatch?: Dispatcher & LiveFeed;
+  /**
+   * The way to the other servers of the journal: their readers see the deltas of runs that are driven here, and those here theirs.
+   * It stays yours to close. Default: none, and readers elsewhere get each message when it is whole.
+   */
+  readonly bus?: LiveBus;
   /**
    * Called with each session that is opened to be driven here, such as `traceSession` of `@treadle/otel`; what it returns is called
    * when the session is closed. Not with a `dispatch` of your own, which opens its sessions itself.
@@ -121,6 +127,7 @@ export function createParts(options: ServerSettings) {
       });
   const dispatch = options.dispatch ?? own;
   if (!dispatch) throw new TreadleError('internal', 'Nobody drives sessions.');
+  const shared = options.bus ? sharedFeed({ live: dispatch, bus: options.bus, clock }) : null;
   let draining = false;
   /** Replays that are under way or were asked for lately, by their keys. They live as long as this process, as their keys do. */
   const replays = new Map<string, { readonly asked: string; readonly report: Promise<ReplayReport> }>();
@@ -134,7 +141,7 @@ export function createParts(options: ServerSettings) {
     clock,
     ids,
     dispatcher: dispatch as Dispatcher,
-    feeds: createFeeds({ journal, live: dispatch, ...(redactor && { clean: cleanedBy(redactor) }) }),
+    feeds: createFeeds({ journal, live: shared ?? dispatch, ...(redactor && { clean: cleanedBy(redactor) }) }),
     states: createStates(journal, limits.states),
     connections: createConnections(clock, limits.heartbeatMs),
     replays,
@@ -167,6 +174,7 @@ export function createParts(options: ServerSettings) {
       // Last, so that readers see the runs end that do.
       parts.connections.endAll({ reason: 'draining' });
       parts.connections.stop();
+      shared?.stop();
       return finished;
     },
   };

@@ -9,3 +9,4 @@ export { sqliteMemory, type SqliteMemory, type SqliteMemoryOptions } from './sql
 export { fileBlobs, type FileBlobsOptions } from './files/blobs.ts';
 export { s3Blobs, type S3BlobsOptions } from './s3/blobs.ts';
 export type { S3Credentials } from './s3/client.ts';
+export { localBus, type LocalBusOptions } from './live/local-bus.ts';

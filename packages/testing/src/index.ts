@@ -31,6 +31,8 @@ export type { JournalContractOptions, JournalUnderTest } from './contract/journa
 export { journalContract } from './contract/journal/journal.ts';
 export type { BlobsUnderTest } from './contract/blobs.ts';
 export { blobsContract } from './contract/blobs.ts';
+export type { LiveFeedUnderTest } from './contract/live-feed.ts';
+export { liveFeedContract } from './contract/live-feed.ts';
 export type { LedgerContractOptions, LedgerUnderTest } from './contract/ledger.ts';
 export { ledgerContract } from './contract/ledger.ts';
 export type { MemoryContractOptions, MemoryUnderTest } from './contract/memory.ts';

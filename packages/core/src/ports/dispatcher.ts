@@ -19,3 +19,21 @@ export interface LiveFeed {
   /** The message that is being streamed, from its beginning, as live events; empty when there is none. */
   openMessage(sessionId: string): readonly LiveEvent[];
 }
+
+/**
+ * Carries live events between the processes that share a journal. It is never the truth: what it loses is motion on a screen,
+ * until the message is in the log.
+ */
+export interface LiveBus {
+  /** This process, as the others know it. */
+  readonly id: string;
+  /**
+   * Sends a text to one of the others, or to all of them. What one sends to another comes in its order, or not at all. Resolves
+   * when there is room for more, and never rejects.
+   */
+  send(text: string, to?: string): Promise<void>;
+  /** Calls `heard` with what others send, and with who they are. Returns a function that ends it. */
+  listen(heard: (text: string, from: string) => void): () => void;
+  /** Lets go of connections. Nothing is sent or heard any more. */
+  close(): Promise<void>;
+}

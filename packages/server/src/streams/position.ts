@@ -58,6 +58,8 @@ export function trackPosition(from: Position) {
   let { seq } = from;
   let open: (Omit<MessagePosition, 'blocks'> & { readonly blocks: Map<number, BlockPosition> }) | null =
     from.message && { ...from.message, blocks: new Map(from.message.blocks) };
+  /** The last message that is there as a whole. */
+  let ended: string | null = null;
 
   return {
     get seq(): number {
@@ -69,16 +71,29 @@ export function trackPosition(from: Position) {
     },
     durable(event: DurableEvent): void {
       ({ seq } = event);
+      this.passed(event);
       if (open && closesMessage(event, open)) open = null;
+    },
+    /** An event that the reader has been told of before. */
+    passed(event: DurableEvent): void {
+      if (event.type === 'message_added' && event.message.role === 'assistant') ended = event.message.id;
+    },
+    /** Whether the reader knows that it began, and perhaps more of it: another process may say so late, or again. */
+    isKnown({ messageId, attempt, restart = 0 }: Started): boolean {
+      if (messageId === ended) return true;
+      return open?.messageId === messageId && open.attempt === attempt && open.restart === restart;
     },
     started({ messageId, attempt, restart = 0 }: Started): void {
       open = { messageId, attempt, restart, blocks: new Map() };
     },
-    /** The part of a delta that the reader doesn't have yet; null when it has all of it. */
+    /** The part of a delta that the reader doesn't have yet; null when it has all of it, or lacks what comes before. */
     unseen(delta: Delta): Delta | null {
-      const known = open?.blocks.get(delta.index)?.length ?? 0;
+      if (delta.messageId === ended) return null;
+      const isOpen = open?.messageId === delta.messageId && open.attempt === delta.attempt;
+      const known = (isOpen && open?.blocks.get(delta.index)?.length) || 0;
       const skip = known - delta.offset;
-      if (skip <= 0) return delta;
+      if (skip < 0) return null;
+      if (skip === 0) return delta;
       if (skip >= delta.text.length) return null;
       return { ...delta, offset: known, text: delta.text.slice(skip) };
     },

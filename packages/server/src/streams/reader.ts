@@ -75,6 +75,7 @@ export function openReader(options: ReaderOptions): { readonly end: (end: Stream
   function live(event: LiveEvent): void {
     if (closed || scope(event) === 'skip' || isTooSlow()) return;
     if (event.type === 'message_started') {
+      if (position.isKnown(event)) return;
       position.started(event);
       show(event);
     } else if (event.type === 'message_delta') {
@@ -98,12 +99,15 @@ export function openReader(options: ReaderOptions): { readonly end: (end: Stream
       tell(event);
     },
     live,
-    recover: () => tellOpenMessage(feed, position, live),
+    recover() {
+      for (const event of feed.openMessage()) live(event);
+    },
     failed: fail,
   };
 
   async function catchUp(): Promise<void> {
     write(encoder.begin(startOf(options)));
+    await recall(options, position);
     for (;;) {
       if (await isTooFarBehind(options, position)) {
         const snapshot = await options.snapshot();
@@ -178,17 +182,16 @@ const startOf = ({ sessionId, runId, resumed }: ReaderOptions) => ({
   ...(runId === undefined ? {} : { runId }),
 });
 
-/** What the reader lacks of the message that is being streamed. */
-function tellOpenMessage(feed: SessionFeed, position: PositionTracker, live: (event: LiveEvent) => void): void {
-  const [started, ...deltas] = feed.openMessage();
-  if (started?.type !== 'message_started') return;
-  const known = position.message;
-  const isKnown =
-    known?.messageId === started.messageId &&
-    known.attempt === started.attempt &&
-    known.restart === (started.restart ?? 0);
-  if (!isKnown) live(started);
-  for (const delta of deltas) live(delta);
+/** How far back the end of the message before is looked for: a few calls may have begun since. */
+const RECALLED_EVENTS = 8;
+
+/** What the reader was told last: of a message that it has, another process may tell it late. */
+async function recall({ journal, sessionId, from }: ReaderOptions, position: PositionTracker): Promise<void> {
+  if (from.seq === 0 || from.message) return;
+  for await (const event of journal.read(sessionId, Math.max(1, from.seq - RECALLED_EVENTS))) {
+    if (event.seq > from.seq) break;
+    position.passed(event);
+  }
 }
 
 async function isTooFarBehind(

@@ -13,11 +13,13 @@ interface ListenOptions {
   readonly connected: Connected;
   readonly clock: Clock;
   readonly channel: string;
+  /** Further channels, on which nothing is sent from here. */
+  readonly others?: readonly string[];
   readonly heard: (payload: string) => void;
   /** Looks for what may have been missed; asks nothing while nobody watches. */
   readonly look: (sql: Sql) => Promise<void>;
   /** Called when a connection that was lost has been replaced. */
-  readonly returned: () => void;
+  readonly returned?: () => void;
 }
 
 /** A dead connection says nothing, as one does on which there is nothing to hear: so it is asked something now and then. */
@@ -26,7 +28,15 @@ const SHORTEST_WAIT = 50;
 const LONGEST_WAIT = 1000;
 
 /** Hears what is sent on a channel from now on, and again after its connection was lost. */
-export async function listen({ connected, clock, channel, heard, look, returned }: ListenOptions): Promise<Listening> {
+export async function listen({
+  connected,
+  clock,
+  channel,
+  others = [],
+  heard,
+  look,
+  returned,
+}: ListenOptions): Promise<Listening> {
   let listens = false;
   let isBusy = false;
   let isStopped = false;
@@ -50,12 +60,13 @@ export async function listen({ connected, clock, channel, heard, look, returned 
     listens = true;
     try {
       // A notice is worth no sync: it is gone with the server, and so are those who listen.
-      await sql.unsafe(`listen "${channel}"; set synchronous_commit = off`);
+      const channels = [channel, ...others].map((name) => `listen "${name}"`).join('; ');
+      await sql.unsafe(`${channels}; set synchronous_commit = off`);
     } catch (thrown) {
       listens = false;
       throw thrown;
     }
-    if (wasLost) returned();
+    if (wasLost) returned?.();
     wasLost = false;
   }
 

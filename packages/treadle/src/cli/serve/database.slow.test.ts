@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { postgresLedger } from '@treadle/store/postgres';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
-import { startPostgres, type PostgresServer } from '../../../../store/src/test-support/postgres.ts';
+import { startPostgres, type PostgresServer } from '../../test-support/postgres.ts';
 import { startProcess } from '../../test-support/process.ts';
 
 let server: PostgresServer;

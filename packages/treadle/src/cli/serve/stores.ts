@@ -1,4 +1,5 @@
-import { TreadleError, type Blobs, type Journal, type Ledger, type Memory } from '@treadle/core';
+import { errorText, TreadleError, type Blobs, type Journal, type Ledger, type Memory } from '@treadle/core';
+import type { LiveBus } from '@treadle/core/ports';
 
 import { join } from 'node:path';
 
@@ -25,6 +26,8 @@ export interface Stores {
   readonly blobs: Blobs;
   readonly ledger: Ledger | null;
   readonly memory: Memory | null;
+  /** The way to other servers, for live text; null where there can't be one. */
+  readonly bus: LiveBus | null;
   close(): Promise<void>;
 }
 
@@ -36,31 +39,37 @@ type Opened<Store> = Store & { close(): Promise<void> };
  * @throws UsageError for a URL that can't be one, or a folder that other servers may not see; TreadleError `journal_failed`
  * when the database doesn't answer, `journal_too_new` when a newer version has written to it.
  */
-export async function openStores({ io, parts }: CommandContext, request: StoresRequest): Promise<Stores> {
+export async function openStores({ io, parts, note }: CommandContext, request: StoresRequest): Promise<Stores> {
   const { database, maxCost } = request;
   const stores = database === undefined ? await inFiles() : await inPostgres(database);
   const { journal, blobs } = stores;
+  let bus: LiveBus | null = null;
   const close = async (): Promise<void> => {
-    await Promise.all([stores.ledger?.close(), stores.memory?.close(), stores.blobs.close?.()]);
+    await Promise.all([bus?.close(), stores.ledger?.close(), stores.memory?.close(), stores.blobs.close?.()]);
     await journal.close();
   };
   try {
     if (database !== undefined) await journal.list({ limit: 1 }).catch(explain);
     if (stores.ledger && maxCost !== undefined) await raiseTo(stores.ledger, maxCost);
-    return { journal, blobs, ledger: stores.ledger, memory: stores.memory, close };
+    bus = await stores.bus().catch((error: unknown) => {
+      note(`Readers at other servers see no live text: ${errorText(error)}`);
+      return null;
+    });
+    return { journal, blobs, ledger: stores.ledger, memory: stores.memory, bus, close };
   } catch (error) {
     await close().catch(() => {});
     throw error;
   }
 
   async function inFiles() {
-    const { fileBlobs, sqliteLedger, sqliteMemory } = await import('@treadle/store');
+    const { fileBlobs, localBus, sqliteLedger, sqliteMemory } = await import('@treadle/store');
     const path = join(homeFolder(io), 'sessions.db');
     return {
       journal: await parts.journal(io),
       blobs: (request.blobs === undefined ? await openBlobs(io) : fileBlobs({ folder: request.blobs })) as Closing,
       ledger: maxCost === undefined ? null : (sqliteLedger({ path, limit: maxCost }) as Opened<Ledger>),
       memory: request.memory ? (sqliteMemory({ path }) as Opened<Memory>) : null,
+      bus: () => localBus({ folder: join(homeFolder(io), 'live') }),
     };
   }
 
@@ -73,7 +82,8 @@ export async function openStores({ io, parts }: CommandContext, request: StoresR
       );
     }
     const { fileBlobs } = await import('@treadle/store');
-    const { postgresBlobs, postgresJournal, postgresLedger, postgresMemory } = await import('@treadle/store/postgres');
+    const { postgresBlobs, postgresBus, postgresJournal, postgresLedger, postgresMemory } =
+      await import('@treadle/store/postgres');
     return {
       journal: postgresJournal({ connection }),
       blobs: (request.blobs === undefined
@@ -81,6 +91,7 @@ export async function openStores({ io, parts }: CommandContext, request: StoresR
         : fileBlobs({ folder: request.blobs })) as Closing,
       ledger: maxCost === undefined ? null : (postgresLedger({ connection, limit: maxCost }) as Opened<Ledger>),
       memory: request.memory ? (postgresMemory({ connection }) as Opened<Memory>) : null,
+      bus: () => postgresBus({ connection }),
     };
   }
 }
