@@ -9,6 +9,7 @@ import {
   type DurableEvent,
   type Model,
   type RunResult,
+  type Usage,
 } from '../index.ts';
 
 const make = defineTool({ name: 'make', description: 'Makes.', execute: () => 'made' });
@@ -119,6 +120,20 @@ describe('the messages', () => {
     const answered = messages.flatMap((message) => (message.role === 'tool' ? [message.callId] : []));
     expect(asked).toHaveLength(count);
     expect(answered).toEqual(asked);
+  });
+});
+
+it('L57: a result has the usage of each model that replied', async () => {
+  const usage = { input: 10, output: 1, cacheRead: 0, cacheWrite: 0 };
+  const cost = ({ output }: Usage): number => output ?? 0;
+  const call: Turn = { toolCalls: [{ name: 'make' }], usage };
+  const first = scriptedModel([call, call, { error: { kind: 'auth' } }], { id: 'first', cost });
+  const second = scriptedModel([{ text: 'Made.', usage: { ...usage, output: 5 } }], { id: 'second' });
+  const session = await createSession(defineAgent({ model: first, fallbacks: [second], tools: [make] }));
+  const { modelUsage } = await session.prompt('Go.').result;
+  expect(modelUsage).toMatchObject({
+    'scripted/first': { usage: { input: 20, output: 2 }, cost: 2 },
+    'scripted/second': { usage: { input: 10, output: 5 }, cost: null },
   });
 });
 

@@ -11,7 +11,7 @@ import { finalText, textsOf } from '../messages/final-text.ts';
 import { type AssistantMessage, isConversation, type Message, type ToolResultMessage } from '../messages/message.ts';
 import type { ModelError, ModelWarning } from '../model/model.ts';
 import { openTurn, resultOf, resultsInOrder, type OpenTurn } from '../journal/history.ts';
-import { spendingOf } from './spending.ts';
+import { addSpending, NOTHING_SPENT, spendingOf, type Spending } from './spending.ts';
 import { addUsage, cacheHitRate, type StopReason, UNKNOWN_USAGE, type Usage } from '../model/usage.ts';
 import { isStopToolName, stopToolText } from '../tools/stop-tool-names.ts';
 
@@ -46,6 +46,8 @@ export interface RunResult<Output = unknown> {
   readonly cost: number | null;
   /** What of `cost` are the run's own model calls, and what its sub-agents and theirs. */
   readonly costBreakdown: { readonly own: number | null; readonly subAgents: number | null };
+  /** What its own replies used and cost, by `provider/model`. Failed attempts, compactions and sub-agents are not in it. */
+  readonly modelUsage: Readonly<Record<string, Spending>>;
   /** The share of all prompts that came out of the provider's cache, from 0 to 1; null when any prompt wasn't counted. */
   readonly cacheHitRate: number | null;
   /** What became of its prompts in the provider's cache. */
@@ -117,6 +119,7 @@ class ResultFold implements RunResultFold {
   #usage: Usage = UNKNOWN_USAGE;
   #cost: number | null = 0;
   #childCost: number | null = 0;
+  readonly #models = new Map<string, Spending>();
   /** Who refused calls, as far as that was decided on. */
   #deniedBy: Map<string, DecidedBy['type']> | null = null;
   readonly #cache = new CacheUseFold();
@@ -200,6 +203,7 @@ class ResultFold implements RunResultFold {
       usage: this.#usage,
       cost: addCost(this.#cost, this.#childCost),
       costBreakdown: { own: this.#cost, subAgents: this.#childCost },
+      modelUsage: Object.fromEntries(this.#models),
       cacheHitRate: this.#promptsCounted ? cacheHitRate(this.#usage) : null,
       cache: this.#cache.result(),
       turns: this.#turns,
@@ -243,6 +247,8 @@ class ResultFold implements RunResultFold {
   #addMessage(message: Message, inView: boolean): void {
     if (isConversation(message)) this.#messages.push(message);
     if (message.role !== 'assistant') return;
+    const model = `${message.provider}/${message.model}`;
+    this.#models.set(model, addSpending(this.#models.get(model) ?? NOTHING_SPENT, message));
     this.#cache.take(message);
     const isPaused = this.#finalMessage?.stopReason === 'pause';
     // The provider's pause cut the answer in two.

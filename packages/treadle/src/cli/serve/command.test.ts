@@ -158,3 +158,30 @@ it('treadle serve gives its agent the tools of MCP servers, whose questions its 
   running.signal('SIGTERM');
   expect((await running.outcome).code).toBe(143);
 }, 60_000);
+
+it('L42: treadle serve ends a run at the step limit with a summary, also over the relay', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'treadle-serve-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const env = { HOME: folder, TREADLE_HOME: join(folder, 'home'), TREADLE_TOKEN: 'a-token-of-my-own' };
+  // Each step finds something else: one that found nothing, again and again, would be a loop.
+  for (let file = 1; file <= 51; file += 1) writeFileSync(join(folder, `file-${file}.txt`), `${file}`);
+  let steps = 0;
+  const model = scriptedModel(({ toolChoice }) => {
+    steps += 1;
+    if (toolChoice === 'none') return 'This is what I found.';
+    return { toolCalls: [{ name: 'read_file', arguments: { path: `file-${steps}.txt` } }] };
+  });
+  const running = startCli(['serve', '--no-mcp'], { cwd: folder, env, model, stdin: '' });
+  await running.printed('\n');
+  const url = /^http\S+$/m.exec(running.stdout())?.[0] ?? '';
+  const headers = { authorization: `Bearer ${env.TREADLE_TOKEN}`, 'content-type': 'application/json' };
+  const body = JSON.stringify({ user_prompt: 'Read everything.' });
+  const relayed = await fetch(`${url}/agent/run?format=xml`, { method: 'POST', headers, body });
+  const text = (await relayed.text()).replaceAll(/(?:\n\n)?data: /g, '');
+  expect(text).toMatch(
+    /<content-block-text>This is what I found\.<\/content-block-text>.*turn limit reached.*\[DONE\]/s,
+  );
+  expect(steps).toBe(51);
+  running.signal('SIGTERM');
+  expect((await running.outcome).code).toBe(143);
+}, 60_000);

@@ -168,6 +168,8 @@ export async function agentOf(
     hooks: rights.hooks,
     knownTools: rights.knownTools,
     title,
+    // A client gets a summary at the step limit, not silence.
+    wrapUp: true,
     context: { recall: true, pin: isActiveSkill },
     validator: rights.validator,
     ...(ledger && { budget: { ledger } }),
