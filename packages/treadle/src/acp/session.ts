@@ -139,7 +139,10 @@ export class EditorSession {
     const over = Promise.withResolvers<void>();
     const turn = Object.assign(new AbortController(), { done: over.promise });
     this.#turn = turn;
-    const cancelled = (): void => void this.cancel().catch((error: unknown) => this.#host.note(errorText(error)));
+    const cancelled = (): void => {
+      // A connection that closes takes nothing back: what waits for an answer goes on waiting.
+      if (isTakenBack(signal)) this.cancel().catch((error: unknown) => this.#host.note(errorText(error)));
+    };
     signal.addEventListener('abort', cancelled, { once: true });
     try {
       const content = promptContent(blocks, this.#place.folder);
@@ -150,7 +153,7 @@ export class EditorSession {
       if ('text' in made) await this.#say(made.text);
       await this.#catchUp(true);
       void this.#later();
-      if (signal.aborted) throw RequestError.requestCancelled();
+      if (isTakenBack(signal)) throw RequestError.requestCancelled();
       return { stopReason: result === null ? 'end_turn' : stopReason(result) };
     } finally {
       signal.removeEventListener('abort', cancelled);
@@ -349,6 +352,11 @@ export class EditorSession {
 }
 
 const NOT_ASKED: Answer = { decision: 'reject', said: { message: 'The user could not be asked.' } };
+
+const CANCELLED = -32_800;
+
+/** Whether the client has cancelled the request. */
+const isTakenBack = ({ reason }: AbortSignal): boolean => reason instanceof RequestError && reason.code === CANCELLED;
 
 const stopping = (cancellationSignal: AbortSignal) => ({ cancellationSignal, stopWaitingOnCancel: true });
 
