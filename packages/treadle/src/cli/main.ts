@@ -110,6 +110,7 @@ const isInteractive = ({ io, out }: CommandContext, request: RunRequest): boolea
   request.format === 'text' &&
   request.branches === null &&
   request.stdin !== 'always' &&
+  io.env['TERM'] !== 'dumb' &&
   io.stdin.isTTY === true &&
   out.isTTY;
 

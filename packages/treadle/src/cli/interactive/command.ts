@@ -1,19 +1,21 @@
-import { createSession, defineAgent, openSession, type Agent, type PermissionMode } from '@treadle/core';
+import { createSession, defineAgent, openSession, type Agent, type Journal, type PermissionMode } from '@treadle/core';
 
 import { hostname } from 'node:os';
 import process from 'node:process';
 
 import { openTerminal, type Terminal } from '../../terminal/ui/terminal.ts';
-import type { TerminalUi } from '../../terminal/ui/host.ts';
+import type { SlashCommand, TerminalUi } from '../../terminal/ui/host.ts';
 import type { TerminalSession } from '../../terminal/session/session.ts';
 import type { Terminal as Asker } from '../asking/terminal.ts';
 import type { CommandContext } from '../context.ts';
 import { SIGNAL_EXIT } from '../exit-codes.ts';
 import { homeFolder } from '../parts.ts';
-import { chooseParts, prepareAgent, previewIn } from '../run/agent.ts';
+import { chooseParts, prepareAgent, previewIn, type PreparedAgent } from '../run/agent.ts';
 import { chooseModel } from '../run/choose-model.ts';
 import type { RunRequest } from '../run/request.ts';
-import { realFolder } from '../sessions/folder-sessions.ts';
+import { plainLine } from '../asking/plain-text.ts';
+import { commandsOf } from '../run/prompt-commands.ts';
+import { agentIdOf, realFolder } from '../sessions/folder-sessions.ts';
 import { version } from '../version.ts';
 import { slashCommands } from './commands.ts';
 import { processDevice } from './device.ts';
@@ -109,11 +111,6 @@ export async function interactiveCommand(context: CommandContext, request: RunRe
   } finally {
     process.off('uncaughtException', crashed);
     process.off('unhandledRejection', crashed);
-    const open = await Promise.race([
-      opening.promise.catch(() => null),
-      new Promise<null>((resolve) => setImmediate(() => resolve(null))),
-    ]);
-    void open;
     await closing(terminal.ui, bench);
   }
 }
@@ -162,10 +159,10 @@ async function prepare(
     chosen,
     prepared,
     definition: prepared.definition,
+    ownCommands: await markdownCommands(context, prepared),
     shownModel,
     async open(sessionId) {
-      let seq = 0;
-      for await (const event of kept.journal.read(sessionId, 1)) ({ seq } = event);
+      const seq = await lastSeq(kept.journal, sessionId, prepared.place.folder);
       return localSession(await openSession(agent(), sessionId, options), { journal: kept.journal, seq, fail });
     },
     begin: () =>
@@ -174,4 +171,27 @@ async function prepare(
       ),
   };
   return bench;
+}
+
+/** The last event of a session, without reading its log where the list of sessions says it. */
+async function lastSeq(journal: Journal, sessionId: string, folder: string): Promise<number> {
+  const { sessions } = await journal.list({ agentId: agentIdOf(folder), limit: 200 });
+  const row = sessions.find((one) => one.sessionId === sessionId);
+  let seq = row?.seq ?? 0;
+  for await (const event of journal.read(sessionId, seq + 1)) ({ seq } = event);
+  return seq;
+}
+
+/** The commands of Markdown files: what they say is sent as a prompt. */
+async function markdownCommands({ io }: CommandContext, { place, rights }: PreparedAgent): Promise<SlashCommand[]> {
+  const { folder } = place;
+  const { isTrusted, plugins } = rights;
+  const { commands } = await commandsOf({ io, folder, isTrusted, plugins });
+  return commands.map(({ name, description, argumentHint, expand }) => ({
+    name,
+    about: plainLine(description, 80),
+    ...(argumentHint === '' ? {} : { takes: plainLine(argumentHint, 40) }),
+    run: (words, ui) =>
+      ui.session.post({ type: 'prompt', messages: [{ content: [{ type: 'text', text: expand(words) }] }] }),
+  }));
 }

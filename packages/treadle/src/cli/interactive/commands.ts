@@ -1,7 +1,40 @@
 import type { SlashCommand } from '../../terminal/ui/host.ts';
-import type { Workbench } from './workbench.ts';
 import { aboutSession } from './commands/about-session.ts';
+import { agentCommands } from './commands/agent.ts';
+import { sessionCommands } from './commands/sessions.ts';
+import type { Workbench } from './workbench.ts';
+
+/** The keys, for people. */
+const KEYS = `Enter          sends; while the model works, it is told before its next call
+Tab            while the model works: sends after the run
+Esc            interrupts; twice: puts the draft aside, or goes back to an earlier message
+Ctrl+C         puts the draft aside, interrupts, or leaves (twice)
+Ctrl+D         leaves
+Ctrl+J, \\ Enter, Alt+Enter   another line
+Up, Down       earlier prompts; Ctrl+R searches them
+Ctrl+G         edits the draft in $VISUAL or $EDITOR
+Ctrl+O         the whole transcript, with all results; q leaves it
+Ctrl+Z         suspends; fg comes back
+Shift+Tab      permission mode: default, acceptEdits, plan
+@path          a file, completed; ! before a command runs it`;
 
 /** The commands that begin with a slash, by name. */
-export const slashCommands = (bench: Workbench): readonly SlashCommand[] =>
-  aboutSession(bench).toSorted((a, b) => a.name.localeCompare(b.name));
+export function slashCommands(bench: Workbench): readonly SlashCommand[] {
+  const all: SlashCommand[] = [
+    ...aboutSession(),
+    ...agentCommands(bench),
+    ...sessionCommands(bench),
+    ...bench.ownCommands,
+  ];
+  all.push({
+    name: 'help',
+    about: 'keys and commands',
+    run(_, ui) {
+      const lines = slashCommands(bench).map(
+        ({ name, takes, about }) => `/${name}${takes === undefined ? '' : ` ${takes}`}`.padEnd(26) + about,
+      );
+      ui.print([KEYS, '', ...lines].join('\n'));
+    },
+  });
+  return all.toSorted((a, b) => a.name.localeCompare(b.name));
+}

@@ -1,5 +1,6 @@
 import type { AgentDefinition } from '@treadle/core';
 
+import type { SlashCommand } from '../../terminal/ui/host.ts';
 import type { TerminalSession } from '../../terminal/session/session.ts';
 import type { CommandContext } from '../context.ts';
 import type { ChosenParts, PreparedAgent } from '../run/agent.ts';
@@ -15,5 +16,7 @@ export interface Workbench {
   open(sessionId: string): Promise<TerminalSession>;
   /** A new one. */
   begin(): TerminalSession;
+  /** Those of Markdown files. */
+  readonly ownCommands: readonly SlashCommand[];
   readonly shownModel: (name: string) => void;
 }

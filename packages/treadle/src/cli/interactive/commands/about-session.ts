@@ -1,10 +1,9 @@
 import { formatTranscript } from '../../sessions/transcript.ts';
 import { costLines, readCosts } from '../../sessions/cost.ts';
 import type { SlashCommand } from '../../../terminal/ui/host.ts';
-import type { Workbench } from '../workbench.ts';
 
 /** Commands about the session that is shown. */
-export function aboutSession(_bench: Workbench): readonly SlashCommand[] {
+export function aboutSession(): readonly SlashCommand[] {
   return [
     {
       name: 'cost',

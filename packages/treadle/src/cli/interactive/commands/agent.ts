@@ -1,0 +1,123 @@
+import type { ThinkingLevel } from '@treadle/core';
+
+import { modelsFor } from '../../acp/models.ts';
+import { plainLine } from '../../asking/plain-text.ts';
+import type { SlashCommand, TerminalUi } from '../../../terminal/ui/host.ts';
+import type { Workbench } from '../workbench.ts';
+
+const THINKING: readonly ThinkingLevel[] = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+
+/** Commands about the agent: its model, its rights, what it has. */
+export function agentCommands(bench: Workbench): readonly SlashCommand[] {
+  /** Opens the session again, with the agent as it is defined now. */
+  const again = async (ui: TerminalUi): Promise<void> => {
+    const { id } = ui.session;
+    if (id === '') {
+      await ui.show(bench.begin());
+      return;
+    }
+    await ui.session.close();
+    await ui.show(await bench.open(id));
+  };
+  const isBusy = (ui: TerminalUi): boolean => {
+    if (ui.state.run === null) return false;
+    ui.print('A run is open. Esc interrupts it; then change this.', 'warn');
+    return true;
+  };
+  return [
+    {
+      name: 'model',
+      about: 'another model',
+      takes: '[provider/model]',
+      async run(rest, ui) {
+        if (isBusy(ui)) return;
+        const names = [...(await modelsFor(bench.chosen.env)), 'demo'];
+        const items = names.map((name) => ({ value: name, text: plainLine(name, 80) }));
+        const name = rest === '' ? await ui.pick('Models', items) : rest;
+        if (name === null) return;
+        const model = await bench.chosen.loadModel(name);
+        bench.definition = { ...bench.definition, model };
+        bench.shownModel(`${model.provider}/${model.id}`);
+        await again(ui);
+        ui.print(`The model is ${model.provider}/${model.id} from now on.`, 'dim');
+      },
+    },
+    {
+      name: 'thinking',
+      about: 'how much the model thinks',
+      takes: '[level]',
+      async run(rest, ui) {
+        if (isBusy(ui)) return;
+        const known = THINKING.find((level) => level === rest);
+        const level =
+          known ??
+          (await ui.pick(
+            'Thinking',
+            THINKING.map((value) => ({ value, text: value })),
+          ));
+        if (level === null) return;
+        bench.definition = { ...bench.definition, thinking: level };
+        await again(ui);
+        ui.print(`Thinking: ${level}.`, 'dim');
+      },
+    },
+    {
+      name: 'compact',
+      about: 'make the conversation smaller; the log keeps all of it',
+      takes: '[hint]',
+      run: (rest, ui) => ui.session.post({ type: 'compact', ...(rest === '' ? {} : { instructions: rest }) }),
+    },
+    {
+      name: 'permissions',
+      about: 'what runs without a question',
+      run(_, ui) {
+        const { mode, settings = [] } = bench.definition.permissions ?? {};
+        const lines = settings.flatMap(({ source, ...rules }) =>
+          (['allow', 'ask', 'deny'] as const).flatMap((how) =>
+            (rules[how] ?? []).map((rule) => {
+              const text = typeof rule === 'string' ? rule : rule.rule;
+              return `${how.padEnd(5)}  ${plainLine(text, 100)}  (${source})`;
+            }),
+          ),
+        );
+        ui.print([`mode ${ui.state.mode ?? mode ?? 'default'}; Shift+Tab changes it`, ...lines].join('\n'));
+      },
+    },
+    {
+      name: 'tools',
+      about: 'the tools that the model has, with those of MCP servers and skills',
+      run(_, ui) {
+        const tools = bench.definition.tools ?? [];
+        ui.print(
+          tools.map(({ name, description }) => `${plainLine(name, 40)}  ${plainLine(description, 100)}`).join('\n'),
+        );
+      },
+    },
+    {
+      name: 'mcp',
+      about: 'the tools of MCP servers',
+      run: (_, ui) =>
+        listed(bench, ui, (name) => name.includes('__'), 'No MCP server is connected. treadle mcp add adds one.'),
+    },
+    {
+      name: 'agents',
+      about: 'the agents that the model can give work to',
+      run: (_, ui) => listed(bench, ui, (name) => name === 'agent', 'There are none. docs: Command line, Agents.'),
+    },
+    {
+      name: 'skills',
+      about: 'the skills that the model can use',
+      run: (_, ui) =>
+        listed(bench, ui, (name) => name === 'skill', 'There are none. treadle skills lists where they may be.'),
+    },
+  ];
+}
+
+function listed({ definition }: Workbench, ui: TerminalUi, is: (name: string) => boolean, none: string): void {
+  const found = (definition.tools ?? []).filter(({ name }) => is(name));
+  ui.print(
+    found.length === 0
+      ? none
+      : found.map(({ name, description }) => `${plainLine(name, 60)}\n${description}`).join('\n'),
+  );
+}

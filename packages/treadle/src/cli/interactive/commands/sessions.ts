@@ -1,0 +1,108 @@
+import { sessionsOf } from '@treadle/core';
+import { rewindFold, type RewindPoint } from '@treadle/core/projections';
+import { readFamily } from '@treadle/core/history';
+
+import { plainLine } from '../../asking/plain-text.ts';
+import { agentIdOf, shortId } from '../../sessions/folder-sessions.ts';
+import { rewindFromFlags, rewindLines } from '../../sessions/rewind.ts';
+import { familyLines } from '../../sessions/tree.ts';
+import type { SlashCommand, TerminalUi } from '../../../terminal/ui/host.ts';
+import type { Workbench } from '../workbench.ts';
+
+/** Commands that show another session, or go back in this one. */
+export function sessionCommands(bench: Workbench): readonly SlashCommand[] {
+  const { journal, place } = bench.prepared;
+  return [
+    {
+      name: 'new',
+      about: 'another session; this one is kept',
+      run: (_, ui) => ui.show(bench.begin()),
+    },
+    {
+      name: 'resume',
+      about: 'another session of this folder',
+      async run(_, ui) {
+        const { sessions } = await journal.list({ agentId: agentIdOf(place.folder), limit: 50 });
+        const items = await Promise.all(
+          sessions.map(async ({ sessionId, seq, title, firstPrompt, updatedAt }) => ({
+            value: sessionId,
+            text: plainLine(title ?? firstPrompt ?? '(empty)', 80),
+            about: `${await waitsFor(bench, sessionId, seq)}${new Date(updatedAt).toISOString().slice(0, 16).replace('T', ' ')}`,
+          })),
+        );
+        const chosen = await ui.pick('Sessions of this folder', items);
+        if (chosen !== null) await ui.show(await bench.open(chosen));
+      },
+    },
+    {
+      name: 'fork',
+      about: 'go on in a copy of this session',
+      async run(_, ui) {
+        const id = await sessionsOf(journal).fork(ui.session.id);
+        await ui.show(await bench.open(id));
+        ui.print(`This is a fork, session ${shortId(id)}. The other one stays as it is.`, 'dim');
+      },
+    },
+    {
+      name: 'tree',
+      about: 'forks, branches and sub-agents of this session',
+      async run(_, ui) {
+        ui.print(familyLines(await readFamily(journal, ui.session.id)));
+      },
+    },
+    {
+      name: 'rewind',
+      about: 'go back to before one of your messages, with the files',
+      run: (_, ui) => rewind(bench, ui),
+    },
+  ];
+}
+
+/** What a session waits for, by the end of its log. */
+async function waitsFor({ prepared: { journal } }: Workbench, sessionId: string, seq: number): Promise<string> {
+  let last = '';
+  for await (const event of journal.read(sessionId, Math.max(1, seq - 30))) {
+    if (event.type === 'run_paused')
+      last = event.reason === 'approval' ? 'waits for your approval · ' : 'waits for an answer · ';
+    else if (event.type === 'run_started' || event.type === 'turn_started') last = 'open · ';
+    else if (event.type === 'run_ended') last = '';
+  }
+  return last;
+}
+
+async function rewind(bench: Workbench, ui: TerminalUi): Promise<void> {
+  const { journal } = bench.prepared;
+  if (ui.state.run !== null) {
+    ui.print('A run is open. Esc interrupts it; then go back.', 'warn');
+    return;
+  }
+  const fold = rewindFold();
+  for await (const event of ui.session.history()) fold.take(event);
+  const points = fold.points().toReversed();
+  if (points.length === 0) {
+    ui.print('There is no message to go back to.', 'warn');
+    return;
+  }
+  const to = await ui.pick<RewindPoint>(
+    'Go back to before which message?',
+    points.map((point) => ({ value: point, text: plainLine(point.text, 100) })),
+  );
+  if (to === null) return;
+  const { id } = ui.session;
+  const { io } = bench.context;
+  const planned = await rewindFromFlags(io, journal, id, { to: to.number, what: 'both', dryRun: true });
+  const answer = await ui.ask(rewindLines(planned), { label: 'Do it? [y/n] ' });
+  if (answer === null || !/^y(es)?$/i.test(answer.trim())) return;
+  // Nobody else may drive it meanwhile: this terminal lets go of it.
+  await ui.session.close();
+  const done = await rewindFromFlags(io, journal, id, { to: to.number, what: 'both', dryRun: false });
+  await ui.show(await bench.open(done.sessionId ?? id));
+  ui.print(
+    rewindLines(done)
+      .split('\n')
+      .filter((line) => !line.includes('treadle -r'))
+      .join('\n'),
+    'dim',
+  );
+  ui.setDraft(to.text);
+}
