@@ -127,7 +127,7 @@ const LINES = {
   rows: 425,
   cluster: 870,
   skills: 520,
-  terminal: 3_350,
+  terminal: 3_700,
   stores: 1_200,
   plugins: 965,
   firstrun: 1_340,

@@ -80,7 +80,41 @@ describe('treadle at a terminal', () => {
     again.type('1');
     const after = await again.shows(/ turns? · /);
     expect(after).toMatch(/allowed\s+by\s+you/);
-    expect(await readFile(join(folder.path, 'notes/a.md'), 'utf8')).toBe('hello\n');
+    expect(await readFile(join(folder.path, 'notes/a.md'), 'utf8')).toBe('hello');
+  });
+
+  it('11: takes the question away when another terminal answers it, and says who did', async () => {
+    await using folder = await temporaryFolder();
+    await using first = startInTerminal([], { cwd: folder.path });
+    await first.shows(STATUS);
+    first.type('Create notes/a.md with the text "hello"\r');
+    await first.shows(/4 {2}no, and say why/);
+    await using second = startInTerminal(['-c'], { cwd: folder.path });
+    await second.shows(/4 {2}no, and say why/);
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    second.type('1');
+    expect(await second.shows(/ turns? · /)).toMatch(/allowed\s+by\s+you/);
+    const seen = await first.shows(/ turns? · /);
+    expect(seen).toMatch(/allowed\s+by\s+treadle,\s+process/);
+    expect(seen).not.toContain('no, and say why');
+    first.type('1');
+    await first.shows(/^> 1/m);
+    expect(times(seen, 'created, 5 bytes')).toBe(1);
+  });
+
+  it('goes back to before a message, with its files', async () => {
+    await using folder = await temporaryFolder();
+    await using terminal = startInTerminal(['--cwd', '.'], { cwd: folder.path });
+    await terminal.shows(STATUS);
+    terminal.type('Create notes/a.md with the text "hello"\r');
+    await terminal.shows(/ turns? · /);
+    terminal.type('/rewind\r');
+    await terminal.shows(/Go back to before which message/);
+    terminal.type('\r');
+    await terminal.shows(/Do it\? \[y\/n\]/);
+    terminal.type('y\r');
+    await terminal.shows(/Went back[^]*> Create notes/);
+    await expect(readFile(join(folder.path, 'notes/a.md'))).rejects.toThrow('ENOENT');
   });
 
   it('14: puts a draft aside at Ctrl+C, and leaves at the second one', async () => {

@@ -55,6 +55,7 @@ export async function interactiveCommand(context: CommandContext, request: RunRe
       self,
       label: (name) => bench?.definition.tools?.find((tool) => tool.name === name)?.label ?? name,
       commands: () => (bench ? slashCommands(bench) : []),
+      ready: ready.promise,
       files: fileList(folder),
       history,
       remember: store.remember,

@@ -1,8 +1,10 @@
-import type { Journal, Run, Session, TreadleEvent } from '@treadle/core';
+import { TreadleError, type Journal, type Run, type Session, type TreadleEvent } from '@treadle/core';
 import { isDurable, type SessionInput } from '@treadle/core/events';
 
 import type { TerminalSession } from '../../terminal/session/session.ts';
 
+/** Milliseconds that another process has to go on with what it has answered. */
+const OTHERS_FIRST_MS = 500;
 /** Durable events that a terminal shows of a long log: what came before is in the pager. */
 const SHOWN = 600;
 
@@ -30,6 +32,19 @@ export function localSession(session: Session, { journal, seq, fail }: LocalSess
   const unsubscribe = session.subscribe((event) => push(event));
   const unwatch = journal.watch(session.id, () => push('look'));
 
+  /**
+   * Somebody else has answered. Who only posts an answer drives nothing: then the run goes on here. A process that has
+   * begun to drive it meanwhile keeps it.
+   */
+  function goOnSoon(): void {
+    const goOn = async (): Promise<void> => {
+      if (isOver || session.activeRun !== null) return;
+      await session.refresh();
+      if (session.canResume) await session.resume().outcome;
+    };
+    setTimeout(() => void goOn().catch(() => {}), OTHERS_FIRST_MS).unref();
+  }
+
   async function* events(): AsyncGenerator<TreadleEvent> {
     let last = first - 1;
     while (!isOver) {
@@ -44,6 +59,7 @@ export function localSession(session: Session, { journal, seq, fail }: LocalSess
       } else if (next === 'look' || next.seq > last) {
         for await (const event of journal.read(session.id, last + 1)) {
           last = event.seq;
+          if (event.type === 'input_received' && event.input.type === 'approval_answer') goOnSoon();
           yield event;
         }
       }
@@ -71,7 +87,10 @@ export function localSession(session: Session, { journal, seq, fail }: LocalSess
       case 'approval_answer': {
         const { type: _, approvalId, decision, requestKey: __, ...said } = input;
         const run = session[decision](approvalId, said);
-        run.outcome.catch((error: unknown) => fail(error));
+        // The answer is in the log by then, and whoever drives goes on with it.
+        run.outcome.catch((error: unknown) => {
+          if (!(error instanceof TreadleError && error.code === 'session_busy')) fail(error);
+        });
         return;
       }
       case 'client_tool_results':

@@ -101,6 +101,7 @@ export function createActions(parts: ActionsParts): Actions {
 
   async function command(text: string): Promise<void> {
     const [, name = '', rest = ''] = /^\/(\S+)\s*([^]*)$/.exec(text) ?? [];
+    await host.ready;
     const found = host.commands().find((one) => one.name === name);
     if (found) await found.run(rest.trim(), ui);
     else ui.print(`There is no command /${name}. /help shows those there are.`, 'warn');

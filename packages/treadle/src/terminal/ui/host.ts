@@ -60,6 +60,8 @@ export interface TerminalHost {
   /** A tool's name for people. */
   label(toolName: string): string;
   readonly commands: () => readonly SlashCommand[];
+  /** Resolves when the commands are known. */
+  readonly ready: Promise<unknown>;
   /** Paths for `@`; null until they are known. */
   files(changed: () => void): readonly string[] | null;
   /** Earlier prompts, oldest first. */

@@ -70,6 +70,8 @@ export function createView({ label, self }: { label(toolName: string): string; r
   const queued = new Map<number, Queued>();
   const questions = new Map<string, OpenQuestion>();
   const tasks = new Map<string, string>();
+  /** Who gave an answer, where the input says it. */
+  const saidBy = new Map<string, string>();
   const prompts: string[] = [];
   const cells = createCells(done);
   let reply: OpenReply | null = null;
@@ -158,6 +160,7 @@ export function createView({ label, self }: { label(toolName: string): string; r
     if (input.type === 'clear_queue') {
       for (const [key, { kind }] of queued) if (input.kind === undefined || input.kind === kind) queued.delete(key);
     }
+    if (input.type === 'approval_answer' && input.by !== undefined) saidBy.set(input.approvalId, input.by);
     if (input.type === 'rename') ({ title } = input);
     if (input.type === 'permission_updates') {
       for (const update of input.updates) if (update.type === 'setMode') ({ mode } = update);
@@ -169,7 +172,7 @@ export function createView({ label, self }: { label(toolName: string): string; r
     const question = questions.get(event.approvalId);
     questions.delete(event.approvalId);
     paused = null;
-    const by = driver === null || driver === self ? 'you' : driver;
+    const by = saidBy.get(event.approvalId) ?? (driver === null || driver === self ? 'you' : driver);
     if (question) cells.answered(question.callId, answerWords(event, by));
   }
 
