@@ -52,23 +52,57 @@ describe('a turn', () => {
 
   it('goes on after a no, which the result lists', async () => {
     await using w = await world([WRITES, 'Then not.']);
-    const running = w.drive('Write a plum.', { canUseTool: async () => ({ behavior: 'deny', message: 'Not today.' }) });
-    const messages = await all(running);
-    expect(last(messages)).toMatchObject({
-      subtype: 'success',
-      result: 'Then not.',
-      permission_denials: [{ tool_name: 'Bash', tool_input: { command: 'echo plum > a.txt' } }],
-    });
-    expect(JSON.stringify(messages)).toContain('Not today.');
+    const record = recorded(w);
+    const said: Said = { canUseTool: async () => ({ behavior: 'deny', message: 'Not today.' }) };
+    const messages = await all(w.drive('Write a plum.', said, record.testing));
+    const permission_denials = [{ tool_name: 'Bash', tool_input: { command: 'echo plum > a.txt' } }];
+    expect(last(messages)).toMatchObject({ subtype: 'success', permission_denials });
+    await record.matches('permission-denied');
   });
 
-  it('runs a call with the input that the client changed', async () => {
-    await using w = await world([WRITES, 'Done.']);
-    const running = w.drive('Write a plum.', {
-      canUseTool: async () => ({ behavior: 'allow', updatedInput: { command: 'echo pear > b.txt' } }),
-    });
-    await all(running);
-    expect(await readFile(join(w.folder, 'b.txt'), 'utf8')).toBe('pear\n');
+  it('puts the questions of the model to the client, which answers them in the input', async () => {
+    const questions = [
+      {
+        question: 'Which fruit?',
+        header: 'Fruit',
+        options: ['Plum', 'Pear'].map((label) => ({ label, description: `A ${label}.` })),
+      },
+    ];
+    await using w = await world([{ toolCalls: [{ name: 'ask_user', arguments: { questions } }] }, 'A pear.']);
+    const record = recorded(w);
+    const said: Said = {
+      canUseTool: async (_, input) => ({
+        behavior: 'allow',
+        updatedInput: { ...input, answers: { 'Which fruit?': 'Pear' } },
+      }),
+    };
+    expect(last(await all(w.drive('Choose.', said, record.testing)))).toMatchObject({ result: 'A pear.' });
+    expect(w.provider.requests[1]?.rawBody).toContain('Pear');
+    await record.matches('questions');
+  });
+
+  it('tells of a retry', async () => {
+    const busy = {
+      faults: { status: 529, headers: { 'retry-after-ms': '10' }, body: { error: { message: 'Busy.' } } },
+    };
+    await using w = await world([busy, 'Hello.']);
+    const record = recorded(w);
+    const messages = await all(w.drive('Hi.', {}, record.testing));
+    expect(messages.map(({ subtype }) => subtype)).toContain('api_retry');
+    await record.matches('retry');
+  });
+
+  it('tells of a command in the background, in the turn that it begins when it has ended', async () => {
+    const call = { name: 'bash', arguments: { command: 'echo plum', run_in_background: true } };
+    await using w = await world([{ toolCalls: [call] }, 'It is running.', 'It has ended.']);
+    const asking = prompts();
+    const running = w.drive(asking, { allowedTools: ['Bash'] });
+    const messages = running[Symbol.asyncIterator]();
+    asking.say('Start it.');
+    const seen = [...(await until(messages, 'result')), ...(await until(messages, 'result'))];
+    const subtypes = seen.map(({ subtype }) => subtype);
+    expect(subtypes).toEqual(expect.arrayContaining(['task_started', 'task_updated', 'task_notification']));
+    asking.end();
   });
 
   it('asks nobody where the client has no callback', async () => {
@@ -150,20 +184,6 @@ describe('hooks of the client', () => {
     await record.matches('hooks');
   });
 
-  it('deny calls', async () => {
-    await using w = await world([WRITES, 'Then not.']);
-    const hook = async () => ({
-      hookSpecificOutput: {
-        hookEventName: 'PreToolUse',
-        permissionDecision: 'deny',
-        permissionDecisionReason: 'No plums.',
-      },
-    });
-    const messages = await all(w.drive('Write.', { hooks: { PreToolUse: [{ hooks: [hook] }] } }));
-    expect(JSON.stringify(messages)).toContain('No plums.');
-    expect(last(messages)).toMatchObject({ permission_denials: [{ tool_name: 'Bash' }] });
-  });
-
   it('that do not answer in their time deny', async () => {
     await using w = await world([WRITES, 'Then not.']);
     const hook = () => new Promise<Json>(() => {});
@@ -241,9 +261,11 @@ describe('a result', () => {
 
   it('says that turns were used up', async () => {
     await using w = await world([call, call]);
-    const running = w.drive('Go on.', { maxTurns: 2 });
+    const record = recorded(w);
+    const running = w.drive('Go on.', { maxTurns: 2 }, record.testing);
     expect(last(await all(running))).toMatchObject({ subtype: 'error_max_turns', is_error: true, num_turns: 2 });
     expect((await running.ended).code).toBe(1);
+    await record.matches('turns-used-up');
   });
 
   it('says that money was used up', async () => {
@@ -251,20 +273,6 @@ describe('a result', () => {
     const messages = await all(w.drive('Go on.', { maxBudgetUsd: 0.000_001 }));
     expect(last(messages)).toMatchObject({ subtype: 'error_max_budget_usd', is_error: true });
     expect(last(messages)['errors']).toHaveLength(1);
-  });
-
-  it('has a value that fits the schema', async () => {
-    const schema = { type: 'object', properties: { fruit: { type: 'string' } }, required: ['fruit'] };
-    await using w = await world([
-      (request) => {
-        const { tools = [] } = request.body as { readonly tools?: readonly { readonly name: string }[] };
-        const isTool = tools.some(({ name }) => name === 'structured_output');
-        const value = { fruit: 'plum' };
-        return isTool ? { toolCalls: [{ name: 'structured_output', arguments: value }] } : JSON.stringify(value);
-      },
-    ]);
-    const messages = await all(w.drive('Which fruit?', { outputFormat: { type: 'json_schema', schema } }));
-    expect(last(messages)).toMatchObject({ subtype: 'success', structured_output: { fruit: 'plum' } });
   });
 
   it('says that no value fits the schema', async () => {
@@ -344,7 +352,8 @@ describe('requests of the client', () => {
     ]);
     await writeFile(join(w.folder, 'a.txt'), 'plum\n');
     const asking = prompts();
-    const running = w.drive(asking, { permissionMode: 'acceptEdits' });
+    const record = recorded(w);
+    const running = w.drive(asking, { permissionMode: 'acceptEdits' }, record.testing);
     const messages = running[Symbol.asyncIterator]();
     const ids = ['0b8d7f1e-0000-4000-8000-000000000001', '0b8d7f1e-0000-4000-8000-000000000002'] as const;
     asking.say('First.', ids[0]);
@@ -361,6 +370,7 @@ describe('requests of the client', () => {
     expect(await running.rewindFiles('none')).toMatchObject({ canRewind: false });
     asking.end();
     await running.ended;
+    await record.matches('rewind');
   });
 });
 
@@ -412,7 +422,7 @@ describe('a session', () => {
     const asking = prompts();
     const running = w.drive(asking, {}, record.testing);
     const messages = running[Symbol.asyncIterator]();
-    const filler = 'Many words about fruit. '.repeat(400);
+    const filler = 'Many words about fruit. '.repeat(100);
     for (const text of ['First.', 'Second.', 'Third.']) {
       asking.say(`${text} ${filler}`);
       await until(messages, 'result');
@@ -422,5 +432,6 @@ describe('a session', () => {
     expect(compacted.map(({ subtype }) => subtype)).toEqual(['status', 'compact_boundary', 'status', 'success']);
     asking.end();
     await running.ended;
+    await record.matches('compaction');
   });
 });

@@ -1,4 +1,5 @@
 import type { DurableEvent, JsonObject, JsonValue, TreadleEvent } from '@treadle/core';
+import type { SessionInput } from '@treadle/core/events';
 import { isJsonObject } from '@treadle/core/json';
 import { hasEnded } from '@treadle/core/tools';
 
@@ -11,6 +12,8 @@ interface Task {
   readonly description: string;
 }
 
+type TaskEnded = Extract<SessionInput, { readonly type: 'task_ended' }>;
+
 const SYSTEM = { type: 'system' } as const;
 
 /**
@@ -19,6 +22,8 @@ const SYSTEM = { type: 'system' } as const;
  */
 export function taskMessages() {
   const tasks = new Map<string, Task>();
+  /** What tasks have come to of which the log doesn't say yet that they ended. */
+  const outcomes = new Map<string, Pick<TaskEnded, 'content' | 'details'>>();
 
   function started(taskId: string, task: Task, kind: string): JsonObject {
     tasks.set(taskId, task);
@@ -58,14 +63,19 @@ export function taskMessages() {
             const { callId, toolName, arguments: input } = task;
             return [started(taskId, { callId, toolName, description: describe(toolName, input) }, kindOf(toolName))];
           }
-          // Its end comes with what it has come to.
-          if (hasEnded(status)) return [];
+          if (hasEnded(status)) {
+            const { content = [], details } = outcomes.get(taskId) ?? {};
+            outcomes.delete(taskId);
+            const summary = content.length > 0 ? wireResult(content) : (event.message ?? null);
+            return ended(taskId, status, summary, details);
+          }
           return [{ ...SYSTEM, subtype: 'task_updated', task_id: taskId, patch: { status } }];
         }
         case 'input_received': {
           if (event.input.type !== 'task_ended') return [];
-          const { taskId, status, content, details } = event.input;
-          return ended(taskId, status, wireResult(content), details);
+          // The log has its end next.
+          outcomes.set(event.input.taskId, event.input);
+          return [];
         }
         case 'task_progress': {
           const { taskId, text, elapsedMs, toolName } = event;

@@ -47,6 +47,7 @@ export async function world(turns: Parameters<typeof fakeProvider>[0]) {
     provider,
     environment,
     executable,
+    options,
     drive,
     async [Symbol.asyncDispose]() {
       for (const { child } of started) child.kill('SIGKILL');
