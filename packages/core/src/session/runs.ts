@@ -12,6 +12,8 @@ import { plan } from '../kernel/plan.ts';
 import { waitsForOthers } from '../kernel/plan/calls.ts';
 import { reduce } from '../kernel/reduce.ts';
 import { wakeUp } from '../features/background/plan.ts';
+import { openTasks, type TaskState } from '../features/background/task.ts';
+import { hasEnded } from '../tools/task-control.ts';
 import { waitingRuns, type CallState, type SessionState } from '../kernel/state.ts';
 import { checkMessages } from '../messages/check.ts';
 import type { ExtensionMessage, Message } from '../messages/message.ts';
@@ -137,9 +139,14 @@ export async function tidyUp(parts: SessionParts): Promise<void> {
   if (parts.active) return;
   await inTurn(parts, async () => {
     await foldNews(parts);
-    if (parts.active || hasWork(parts)) return;
-    const { state, agent, clock, hold } = parts;
-    if (plan(state, agentOfRun(agent, state), clock.now()).type !== 'idle')
+    if (parts.active) return;
+    const { state, agent, clock, hold, tasks } = parts;
+    const isIdle = plan(state, agentOfRun(agent, state), clock.now()).type === 'idle';
+    // A run that goes on is for `resume`.
+    if (!isIdle && hasWork(parts)) return;
+    // What another process had in the background is found, or given up, by a drive.
+    const isLeft = ({ taskId, status }: TaskState): boolean => !hasEnded(status) && tasks?.isHere(taskId) !== true;
+    if (!isIdle || (state.tasks && openTasks(state.tasks).some(isLeft)))
       return driveHere(parts, () => Promise.resolve(), CLOSED_INPUT);
     // The journal is told that there is nothing to do, where nobody else is at it.
     await hold.claim(() => {}).then(() => hold.letGo(), ifBusy);
