@@ -43,7 +43,11 @@ export function openTerminal(io: CliIo, out: Printer, lines: LineReader): Termin
       out.print(question);
       const line = await Promise.race([lines.next(typing && { keys: true }), until.then(() => null)]);
       out.print('\n');
-      if (line === INTERRUPTED) typing?.interrupt();
+      if (line === INTERRUPTED) {
+        typing?.interrupt();
+        // Nothing else keeps the process until the signal has come.
+        await Promise.race([until, new Promise<void>((resolve) => void io.after(1000, resolve))]);
+      }
       return line === INTERRUPTED ? null : line;
     } finally {
       typing?.show();

@@ -79,14 +79,6 @@ describe('the first run at a terminal, without a key', () => {
     expect(stderr).toContain('because there is no ANTHROPIC_API_KEY or OPENAI_API_KEY');
   });
 
-  it('says first that there is no prompt', async () => {
-    await using w = await world();
-    const { code, screen } = await w.run([], typed('1', KEY));
-    expect(code).toBe(2);
-    expect(screen).toContain('There is no prompt');
-    expect(screen).not.toContain('Which model');
-  });
-
   it.each([
     ['elsewhere', {}],
     ['where a model is named', { ...typed('1', KEY), name: ['--model', 'openai/x'] }],
