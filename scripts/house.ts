@@ -128,7 +128,7 @@ const LINES = {
   cluster: 870,
   skills: 520,
   terminal: 3_700,
-  stores: 1_200,
+  stores: 1_230,
   plugins: 965,
   firstrun: 1_340,
   agentSdk: 3_400,

@@ -64,7 +64,8 @@ export type SessionInput =
       readonly results: readonly ClientToolResult[];
       /** True where calls that are left out go on waiting. */
       readonly partial?: true;
-    } & OfRequest)
+    } & OfRequest &
+      OfPerson)
   | ({
       readonly type: 'approval_answer';
       readonly approvalId: string;

@@ -58,7 +58,7 @@ async function deliver(caller: Caller, asked: string, answers: readonly Answer[]
   refuseDraining(parts);
   const { journal, clock } = parts;
   const seqs: number[] = [];
-  let others = 0;
+  const others: (InputReceived | null)[] = [];
   let repeats = 0;
   for (const { sessionId, key, input } of answers) {
     const way = await wayDown(parts, asked, sessionId);
@@ -66,7 +66,7 @@ async function deliver(caller: Caller, asked: string, answers: readonly Answer[]
     if (duplicate) {
       const before = await findInput(parts, sessionId, key);
       if (before && isOwnAnswer(caller, before, input)) repeats += 1;
-      else others += 1;
+      else others.push(before);
     }
     if (sessionId === asked) seqs.push(seq);
     // The lowest first: whoever is told looks, and finds all of it there. Told again, it looks again.
@@ -76,7 +76,7 @@ async function deliver(caller: Caller, asked: string, answers: readonly Answer[]
     }
   }
   await parts.dispatcher.dispatch(asked);
-  if (others > 0) throw answeredAlready();
+  if (others.length > 0) throw answeredAlready(others[0] ?? null);
   return { inputSeq: Math.min(...seqs), duplicate: repeats === answers.length };
 }
 
@@ -108,12 +108,16 @@ function isOwnAnswer({ inputKey }: Caller, before: InputReceived, input: Session
 async function answerLate(caller: Caller, asked: string, { sessionId, key, input }: Answer): Promise<Accepted> {
   const before = await findInput(caller.parts, sessionId, key);
   if (!before) throw new TreadleError('conflict', 'The time to answer this is over, or its run has ended.');
-  if (!isOwnAnswer(caller, before, input)) throw answeredAlready();
+  if (!isOwnAnswer(caller, before, input)) throw answeredAlready(before);
   const told = sessionId === asked ? before : await findInput(caller.parts, asked, `told:${key}`);
   return { inputSeq: told?.seq ?? before.seq, duplicate: true };
 }
 
-const answeredAlready = (): TreadleError => new TreadleError('conflict', 'This was answered already.');
+const answeredAlready = (before: InputReceived | null): TreadleError => {
+  const by = before && 'by' in before.input ? before.input.by : undefined;
+  const details = by === undefined ? {} : { by };
+  return new TreadleError('conflict', `This was answered already${by === undefined ? '' : `, by ${by}`}.`, { details });
+};
 
 /** The results of all client tools that the open run waits for, or all those that a sub-agent of it waits for. */
 export async function addToolOutputs(
@@ -143,13 +147,17 @@ export async function addToolOutputs(
 }
 
 /** The calls are the key: they are answered together, and once. */
-function resultsFor({ inputKey: requestKey }: Caller, sessionId: string, results: readonly ClientToolResult[]): Answer {
+function resultsFor(
+  { inputKey: requestKey, principal }: Caller,
+  sessionId: string,
+  results: readonly ClientToolResult[],
+): Answer {
   const calls = results.map(({ callId }) => callId).toSorted();
   const digest = createHash('sha256').update(JSON.stringify(calls)).digest('hex');
   return {
     sessionId,
     key: `results:${digest.slice(0, 32)}`,
-    input: { type: 'client_tool_results', results, requestKey },
+    input: { type: 'client_tool_results', results, by: principal.name, requestKey },
   };
 }
 
