@@ -212,5 +212,7 @@ export type ToolEvent =
         readonly approvalId: string;
         readonly decision: 'approve' | 'reject';
         readonly message?: string;
+        /** Who has answered, as far as it is known. */
+        readonly by?: string;
         readonly inputSeq: number;
       });

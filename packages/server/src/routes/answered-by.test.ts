@@ -28,7 +28,7 @@ it('a page that waits at another server hears at once that somebody has answered
   const answer = { decision: 'approve' };
   expect((await here.call('POST', `${path}/approvals/${approvalId}`, answer, as('ada'))).status).toBe(202);
   await hears('"type":"approval_answered"');
-  expect(heard).toMatch(/"type":"input_received".*"decision":"approve","by":"ada"/);
+  expect(heard).toMatch(/"type":"approval_answer".*"by":"ada"/);
   expect(heard).toMatch(/"type":"approval_answered".*"by":"ada"/);
   await pieces?.cancel();
 
