@@ -15,7 +15,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const run = promisify(execFile);
 
 /** Bytes of the packed file at most, source maps and pages included. A raise is a decision: say why in the commit. */
-const LIMITS: Readonly<Record<string, number>> = { '@treadle/core': 830_000 };
+const LIMITS: Readonly<Record<string, number>> = { '@treadle/core': 870_000 };
 
 /** Programs that a user bundles, and the bytes of their file at most. */
 const PROGRAMS = [
