@@ -137,9 +137,13 @@ const textOf = (content: readonly { readonly type: string; readonly text?: strin
   content.flatMap(({ type, text }) => (type === 'text' && text !== undefined ? [text] : [])).join('');
 
 /** A question of a run as a form for the client's user. What a server behind the agent asks is passed on as it is. */
-export function formOf({ toolName, arguments: args }: PendingCall): { message: string; requestedSchema: JsonObject } {
+export function formOf({ type, toolName, arguments: args }: PendingCall): {
+  message: string;
+  requestedSchema: JsonObject;
+} {
   const { requestedSchema, message, server } = args;
-  if (typeof requestedSchema === 'object' && requestedSchema !== null && typeof message === 'string') {
+  const isForm = type === 'question' && typeof requestedSchema === 'object' && requestedSchema !== null;
+  if (isForm && typeof message === 'string') {
     return {
       message: `${typeof server === 'string' ? server : 'A server'} asks: ${message}`,
       requestedSchema: requestedSchema as JsonObject,
@@ -162,7 +166,8 @@ export function formOf({ toolName, arguments: args }: PendingCall): { message: s
 export function answered(session: Session, question: PendingCall, answer: unknown): Run {
   const { action, content } = Object(answer) as { readonly action?: unknown; readonly content?: JsonObject };
   const id = question.approvalId ?? '';
-  const isForm = question.arguments['requestedSchema'] !== undefined;
+  // The model writes the arguments: they can't turn a permission into a form.
+  const isForm = question.type === 'question' && question.arguments['requestedSchema'] !== undefined;
   if (action !== 'accept') return session.reject(id, 'The user declined.');
   if (isForm) return session.approve(id, { updatedInput: content ?? {} });
   const { approve, message } = content ?? {};
