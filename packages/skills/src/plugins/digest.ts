@@ -9,7 +9,7 @@ const MAX_BYTES = 100_000_000;
 
 /**
  * The SHA-256 of all files of a plugin's folder: their paths, their contents, and whether they may be executed. Without
- * `.git` and without links, which are not copied either.
+ * `.git`, which is not copied either. A link counts by its name: a copy has none.
  *
  * @throws TreadleError `invalid_definition` above 10,000 files or 100 MB.
  */
@@ -24,6 +24,7 @@ export async function pluginDigest(path: string): Promise<string> {
       if (entry.name === '.git') continue;
       const file = below === '' ? entry.name : `${below}/${entry.name}`;
       if (entry.isDirectory()) await add(file);
+      else if (!entry.isFile()) all.update(JSON.stringify([file, 'no file']));
       if (!entry.isFile()) continue;
       const { mode, size } = await lstat(join(folder, file));
       files += 1;
