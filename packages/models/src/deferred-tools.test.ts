@@ -53,6 +53,25 @@ describe('tools beyond the budget, at Anthropic', () => {
     expect(JSON.stringify(bodies[1]?.['messages'])).toContain(`"content":${found}`);
   });
 
+  it('are not declared where rules of the agent or the session deny them', async () => {
+    await using provider = await fakeProvider(['Hello.', 'Hello again.']);
+    const model = anthropic('claude-opus-5-5', { baseUrl: provider.anthropicBaseUrl });
+    const permissions = { deny: ['refund_order'] };
+    const session = await createSession(defineAgent({ model, tools, toolSearch, permissions }));
+    await session.prompt('Hello').result;
+    await session.updatePermissions([
+      { type: 'addRules', rules: ['ship_order'], behavior: 'deny', destination: 'session' },
+    ]);
+    await session.prompt('Hello again').result;
+    const names = provider.requests.map(({ body }) =>
+      ((body as JsonObject)['tools'] as readonly { readonly name: string }[]).map(({ name }) => name),
+    );
+    expect(names).toEqual([
+      ['search_tools', 'cancel_order', 'ship_order'],
+      ['search_tools', 'cancel_order'],
+    ]);
+  });
+
   it.each(['claude-haiku-4-5', 'claude-sonnet-4-5'])('are called by call_tool on %s', async (id) => {
     await using provider = await fakeProvider(['Hello.']);
     const model = anthropic(id, { baseUrl: provider.anthropicBaseUrl });

@@ -21,12 +21,19 @@ export const CALL_TOOL_DEFINITION: ToolDefinition = {
 /** What this feature reads of an agent. */
 interface Deferring {
   readonly tools: ReadonlyMap<string, Tool>;
-  readonly toolDefinitions: readonly ToolDefinition[];
 }
 
-/** The request as a model gets it whose agent defers tools: one whose wire adds definitions in place gets all of them. */
-export function deferredRequest(request: ModelRequest, agent: Deferring, { deferredTools }: Model): ModelRequest {
-  return deferredTools === true ? withDeferred(request, agent) : withWrappedCalls(request);
+/**
+ * The request as a model gets it whose agent defers tools: one whose wire adds definitions in place gets all of them, but not
+ * those that are `removed`, which rules deny altogether.
+ */
+export function deferredRequest(
+  request: ModelRequest,
+  agent: Deferring,
+  { deferredTools }: Model,
+  removed: () => ReadonlySet<string>,
+): ModelRequest {
+  return deferredTools === true ? withDeferred(request, agent, removed) : withWrappedCalls(request);
 }
 
 interface Split {
@@ -35,18 +42,20 @@ interface Split {
   readonly known: Known;
 }
 
-const split = new WeakMap<Deferring, Split>();
+/** By the tools of the request, which are the same list while the agent and its rules are. */
+const split = new WeakMap<readonly ToolDefinition[], Split>();
 
-function withDeferred(request: ModelRequest, agent: Deferring): ModelRequest {
-  let made = split.get(agent);
+function withDeferred(request: ModelRequest, agent: Deferring, removed: () => ReadonlySet<string>): ModelRequest {
+  let made = split.get(request.tools);
   if (!made) {
-    const tools = agent.toolDefinitions.filter(({ name }) => name !== CALL_TOOL);
+    const tools = request.tools.filter(({ name }) => name !== CALL_TOOL);
+    const denied = removed();
     const declared = new Set(tools.map(({ name }) => name));
     const deferredTools = [...agent.tools.values()]
-      .filter(({ name }) => !declared.has(name))
+      .filter(({ name }) => !declared.has(name) && !denied.has(name))
       .map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
     const known = new Map(deferredTools.map((tool) => [tool.name, tool]));
-    split.set(agent, (made = { tools, deferredTools, known }));
+    split.set(request.tools, (made = { tools, deferredTools, known }));
   }
   const known = made.known;
   const messages = request.messages.map((message) => withFound(message, known));

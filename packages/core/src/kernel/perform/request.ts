@@ -48,5 +48,7 @@ export function modelRequest(
   if (state.run?.limits.closing) request.toolChoice = 'none';
   if (agent.providerOptions !== undefined) request.providerOptions = agent.providerOptions;
   if (container?.provider === model.provider) request.containerId = container.id;
-  return agent.toolSearch ? deferredRequest(request, agent, model) : request;
+  const removed = (): ReadonlySet<string> =>
+    (state.permissions === null ? agent.permissions : policyOf(agent.permissions, state.permissions)).removed;
+  return agent.toolSearch ? deferredRequest(request, agent, model, removed) : request;
 }
