@@ -169,10 +169,11 @@ export function inProcess(options: InProcessOptions): InProcess {
     const busy = [...workers.values()].filter(isBusy).length;
     // Those that are tried later are due, too.
     const limit = SLOTS + busy;
+    const working = [...workers.values()].filter((worker) => worker.working !== null).length;
     const due = await journal.due({ before, limit, ...(served && { agents: served }) });
     const started: string[] = [];
     for (const { sessionId, agentId } of due) {
-      if (draining || started.length + busy >= SLOTS) break;
+      if (draining || started.length + working >= SLOTS) break;
       // Others' sessions may lie in the same journal: whoever has their agents goes on with them.
       if (!agentOf(agentId)) continue;
       const worker = workerOf(sessionId);
@@ -205,10 +206,13 @@ export function inProcess(options: InProcessOptions): InProcess {
   function start(worker: Worker): void {
     if (draining) return;
     worker.wanted = true;
-    worker.working ??= work(worker).finally(() => {
-      worker.working = null;
-      rest(worker);
-    });
+    worker.working ??= work(worker)
+      .finally(() => {
+        worker.working = null;
+        rest(worker);
+      })
+      // An `onError` that throws ends nothing here.
+      .catch(() => {});
   }
 
   function rest(worker: Worker): void {

@@ -1,6 +1,6 @@
 import { isDurable, type Clock, type TreadleEvent } from '@treadle/core';
 import type { LiveEvent } from '@treadle/core/events';
-import { parseJson } from '@treadle/core/json';
+import { isJsonObject, parseJson } from '@treadle/core/json';
 import type { LiveBus, LiveFeed } from '@treadle/core/ports';
 
 /** Options of {@link sharedFeed}. */
@@ -153,7 +153,10 @@ export function sharedFeed({ live, bus, clock }: SharedFeedOptions): SharedFeed 
   }
 
   function heard(text: string, from: string): void {
-    const { want = [], live: all = [] } = parseJson(text) as Text;
+    const said = parsedText(text);
+    // Another version's, or nobody's.
+    if (!isJsonObject(said)) return;
+    const { want = [], live: all = [] } = said as unknown as Text;
     for (const one of want) wanted(from, one);
     for (const one of all) take(from, one);
   }
@@ -235,4 +238,12 @@ function addTo(waiting: LiveEvent[], event: LiveEvent): void {
     before.offset + before.text.length === added.offset;
   if (goesOn) waiting[waiting.length - 1] = { ...before, text: before.text + added.text };
   else waiting.push(added);
+}
+
+function parsedText(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return null;
+  }
 }

@@ -140,6 +140,8 @@ export function fileJournal(options: FileJournalOptions): Journal {
     async append(sessionId, epoch, expectedSeq, events) {
       holding.check(sessionId, epoch);
       const outcome = await run(() => writeTo(logs, sessionId, (writer) => writer.append(epoch, expectedSeq, events)));
+      // The process may have been stopped meanwhile: nobody acts on what it wrote then.
+      holding.check(sessionId, epoch);
       if (outcome.ok && events.length > 0) watchers.wrote(sessionId, expectedSeq + events.length);
       return outcome;
     },

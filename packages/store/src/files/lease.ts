@@ -1,4 +1,5 @@
 import type { Owner } from '@treadle/core/journal';
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Holder } from '../checks.ts';
 import type { ProcessIdentity } from '../processes.ts';
@@ -37,7 +38,11 @@ export const memberAt = ({ folder }: Layout, member: string): string => join(fol
 
 /** Says until when nobody may take what a member holds. Not synced: no process outlives its machine. */
 export async function renewMember(layout: Layout, member: string, until: number): Promise<void> {
-  await layout.fs.writeFile(memberAt(layout, member), String(until), { mode: 0o600 });
+  const path = memberAt(layout, member);
+  const fresh = `${path}.${randomUUID()}`;
+  // Whoever reads it meanwhile finds the time before, and never an empty file.
+  await layout.fs.writeFile(fresh, String(until), { mode: 0o600 });
+  await layout.fs.rename(fresh, path);
 }
 
 /** Who holds a session, and until when, as the check of it takes that. */

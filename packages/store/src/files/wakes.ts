@@ -20,9 +20,10 @@ export async function dueSessions(
     if (name.startsWith('.')) continue;
     if (due.length >= limit || Number(name.slice(0, 16)) > before) break;
     const log = name.slice(17);
-    const lease = await readLease(fs, join(layout.logs, log));
-    const { wake } = lease;
-    if (wake?.dueAt == null || wake.dueAt > before) continue;
+    // A session that can't be read holds up no other one.
+    const lease = await readLease(fs, join(layout.logs, log)).catch(() => null);
+    const wake = lease?.wake;
+    if (!lease || wake?.dueAt == null || wake.dueAt > before) continue;
     const { sessionId, agentId, dueAt } = wake;
     if (agentId !== undefined && agents?.includes(agentId) === false) continue;
     const holder = await holderOf(layout, lease);

@@ -66,7 +66,8 @@ export async function localBus({ folder }: LocalBusOptions): Promise<LiveBus> {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     await new Promise<void>((resolve, reject) => {
-      server.once('error', reject).listen(own, resolve);
+      // Later errors are of single connections: they end nothing.
+      server.on('error', reject).listen(own, resolve);
     });
     chmodSync(own, 0o600);
   } catch (cause) {
@@ -145,7 +146,8 @@ function readLines(socket: Socket, take: (line: readonly string[]) => void): voi
 
 function parsedLine(line: string): readonly string[] | null {
   try {
-    return parseJson(line) as string[];
+    const parsed = parseJson(line);
+    return Array.isArray(parsed) && parsed.every((part) => typeof part === 'string') ? parsed : null;
   } catch {
     return null;
   }

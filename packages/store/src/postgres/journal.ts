@@ -80,6 +80,9 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
         channel: place.channel,
         heard: (notice) => hear(watchers, notice),
         look: (sql) => lookAtAll(watchers, sql, schema),
+        lost() {
+          lostAt = clock.now();
+        },
         returned() {
           lostAt = clock.now();
           void holding.beat();
@@ -159,6 +162,8 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
       const append = { name: sessionId, epoch, expectedSeq, session: taken?.session, isKnownEnd };
       if (own && events.length > 0) delete own.end;
       const outcome = await run((sql, isAgain) => appendEvents(sql, place, append, events, isAgain), true);
+      // The process may have been stopped meanwhile: nobody acts on what it wrote then.
+      holding.check(sessionId, epoch);
       if (!outcome.ok || events.length === 0) return outcome;
       const seq = expectedSeq + events.length;
       if (own) own.end = seq;

@@ -254,8 +254,9 @@ async function writeInput(sql: Query, { schema, channel }: Place, name: string, 
   // A session that is due stays due since then: nothing is written where it is held.
   const wake = isDrivenElsewhere(event)
     ? sql`delete from ${sql(schema)}.wakes as wake using written where wake.session = written.id`
-    : sql`update ${sql(schema)}.wakes as wake set due_at = ${Math.floor(at)} from written
-        where wake.session = written.id and (wake.due_at is null or wake.due_at > ${Math.floor(at)})`;
+    : // On the newest row, which a release may have written while this waited.
+      sql`update ${sql(schema)}.wakes as wake set due_at = least(wake.due_at, ${Math.floor(at)}::bigint) from written
+        where wake.session = written.id`;
   for (;;) {
     // Those who post wait for each other at the head. A drive doesn't: when it has just taken the place, nothing is written.
     const [row] = await sql<{ seq: string }[]>`

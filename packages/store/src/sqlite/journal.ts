@@ -93,6 +93,8 @@ export function sqliteJournal(options: SqliteJournalOptions): Journal {
       const texts = events.map(eventText);
       const append = { name: sessionId, session: holding.held.get(sessionId)?.session, epoch, expected: expectedSeq };
       const outcome = await run((ready) => appendEvents(ready, append, events, texts));
+      // The process may have been stopped meanwhile: nobody acts on what it wrote then.
+      holding.check(sessionId, epoch);
       if (outcome.ok && events.length > 0) watchers.wrote(sessionId, expectedSeq + events.length);
       return outcome;
     },

@@ -18,6 +18,8 @@ interface ListenOptions {
   readonly heard: (payload: string) => void;
   /** Looks for what may have been missed; asks nothing while nobody watches. */
   readonly look: (sql: Sql) => Promise<void>;
+  /** Called when the connection is lost. */
+  readonly lost?: () => void;
   /** Called when a connection that was lost has been replaced. */
   readonly returned?: () => void;
 }
@@ -35,6 +37,7 @@ export async function listen({
   others = [],
   heard,
   look,
+  lost,
   returned,
 }: ListenOptions): Promise<Listening> {
   let listens = false;
@@ -46,6 +49,7 @@ export async function listen({
   const sql = connected.listener(heard, () => {
     listens = false;
     wasLost = true;
+    lost?.();
     if (!isBusy) goOnIn(SHORTEST_WAIT);
   });
 
