@@ -150,8 +150,9 @@ describe('a client', () => {
     const messages = running[Symbol.asyncIterator]();
     await until(messages, 'stream_event');
     running.child.stdout.destroy();
-    running.child.kill('SIGTERM');
-    expect((await running.ended).code).toBe(143);
+    // What it writes next finds nobody.
+    running.write(`${JSON.stringify({ type: 'control_request', request_id: 'r', request: { subtype: 'x' } })}\n`);
+    expect((await running.ended).code).toBe(1);
   });
 
   it('may begin without initialize', async () => {

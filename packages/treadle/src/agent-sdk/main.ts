@@ -52,12 +52,16 @@ export async function main(argv: readonly string[], io: CliIo, parts: CliParts =
       const say = (text: string): void => note(guard.text(text));
       const channel = createChannel(write, (request) => service.answer(request));
       const service = createService({ args, io, parts, guard, channel, write, note: say });
-      out.onClosed(() => void service.stop('The client went away.'));
+      const gone = Promise.withResolvers<number>();
+      out.onClosed(() => {
+        const leave = (): void => gone.resolve(EXIT.error);
+        service.stop('The client went away.').then(leave, leave);
+      });
       const stopped = interruptions.first.then(async (signal) => {
         await service.stop(`Interrupted by ${signal}.`);
         return SIGNAL_EXIT[signal];
       });
-      return await Promise.race([converse(service, channel), stopped, service.broken]);
+      return await Promise.race([converse(service, channel), stopped, gone.promise, service.broken]);
     }
   } catch (error) {
     const { errorText } = await import('@treadle/core');

@@ -88,11 +88,13 @@ export function createService(given: ServiceParts) {
     return opened;
   }
 
+  let isStopped = false;
   /** Without a session there is nothing to say: the process ends. */
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => {});
 
   function opened(): Promise<Opened> {
+    if (isStopped) return Promise.reject(new Error('The session is over.'));
     if (opening === null) {
       opening = open();
       opening.catch(broken.reject);
@@ -153,6 +155,7 @@ export function createService(given: ServiceParts) {
     },
     /** Ends what is under way. */
     async stop(reason: string): Promise<void> {
+      isStopped = true;
       conversation.drop();
       channel.close();
       const { session } = (await opening?.catch(() => null)) ?? {};

@@ -1,7 +1,7 @@
 import type { ThinkingLevel } from '@treadle/core';
 
 import { modelsFor } from '../../acp/models.ts';
-import { plainLine } from '../../asking/plain-text.ts';
+import { plainLine, plainText } from '../../asking/plain-text.ts';
 import type { SlashCommand, TerminalUi } from '../../../terminal/ui/host.ts';
 import type { Workbench } from '../workbench.ts';
 
@@ -118,6 +118,6 @@ function listed({ definition }: Workbench, ui: TerminalUi, is: (name: string) =>
   ui.print(
     found.length === 0
       ? none
-      : found.map(({ name, description }) => `${plainLine(name, 60)}\n${description}`).join('\n'),
+      : found.map(({ name, description }) => `${plainLine(name, 60)}\n${plainText(description)}`).join('\n'),
   );
 }
