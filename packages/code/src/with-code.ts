@@ -4,7 +4,7 @@ import { scriptModel } from './script-model.ts';
 
 /** What scripts may use. Each has a default that suits most agents. */
 export interface CodeOptions {
-  /** Milliseconds that a script may compute between its calls. Waiting for tools doesn't count. Default 10,000. */
+  /** Milliseconds that a script may compute from its beginning on. Waiting for tools doesn't count. Default 10,000. */
   readonly timeoutMs?: number;
   /** Milliseconds that a call of `run_code` may take in all, pauses left out. Default 600,000. */
   readonly maxDurationMs?: number;
