@@ -15,6 +15,8 @@ export interface TrustRecord {
   readonly local: string | null;
   /** The digests of settings files of other programs as they were trusted, by their paths in the folder. */
   readonly others?: Readonly<Record<string, string>>;
+  /** What the folder had when the user said no, as a digest: the question comes again when it is another. */
+  readonly refused?: string;
 }
 
 /** Where it is recorded which folders are trusted, by real path. In the user's own settings, out of any project's reach. */
@@ -85,7 +87,7 @@ async function readRecords(path: string): Promise<Map<string, TrustRecord>> {
 }
 
 function recordOf(value: unknown): TrustRecord {
-  const { trusted, project, local, others } = value as Record<string, unknown>;
+  const { trusted, project, local, others, refused } = value as Record<string, unknown>;
   const digest = (text: unknown): string | null => (typeof text === 'string' ? text : null);
   const digests = Object.entries(others ?? {}).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string',
@@ -95,6 +97,7 @@ function recordOf(value: unknown): TrustRecord {
     project: digest(project),
     local: digest(local),
     ...(digests.length === 0 ? {} : { others: Object.fromEntries(digests) }),
+    ...(typeof refused === 'string' ? { refused } : {}),
   };
 }
 

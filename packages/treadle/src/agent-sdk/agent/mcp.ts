@@ -10,7 +10,7 @@ import { resolve } from 'node:path';
 import type { CliIo } from '../../cli/io.ts';
 import { pluginServers } from '../../cli/plugins/contents.ts';
 import { connect } from '../../cli/mcp/connect.ts';
-import { chosenServers, namedServers } from '../../cli/mcp/servers.ts';
+import { chosenServers, namedServers, PROJECT_FILE } from '../../cli/mcp/servers.ts';
 import { UsageError } from '../../cli/usage-error.ts';
 import type { ClientServers } from '../client/servers.ts';
 import type { SdkOptions } from '../options.ts';
@@ -90,6 +90,7 @@ async function ofFiles({ io, folder, options, isTrusted, note }: ServerParts) {
   if (wanted.length === 0) return {};
   const terminal = { isThere: false, ask: async () => null, askSecret: async () => null };
   const stopped = new Promise<never>(() => {});
-  const trust = async (): Promise<void> => {};
-  return chosenServers(wanted, { folder, io, isTrusted, trust, trustsAll: false, terminal, stopped, note });
+  if (!isTrusted && wanted.some(({ source }) => source === 'project'))
+    note(`${PROJECT_FILE} left alone: nobody has trusted this folder. treadle run --trust does.`);
+  return chosenServers(wanted, { folder, io, isTrusted, terminal, stopped, note });
 }

@@ -30,7 +30,7 @@ export async function placeFor(
     opening,
   }: { readonly request: RunRequest; readonly env: CliIo['env']; readonly opening: OpenRequest },
 ): Promise<Place> {
-  const { io, parts, out, note, guard, interruptions } = context;
+  const { io, parts, out, note, guard } = context;
   const { folder } = opening;
   const choice = chooseModel(request.model, env, (await readLogin(io)).model);
   const nobody = { ...openTerminal(io, out, readLines(io.stdin)), isThere: false };
@@ -42,7 +42,7 @@ export async function placeFor(
   // A run pauses where somebody is to be asked: the editor does.
   const { canUseTool: _, ...permissions } = rights.permissions;
   const servers = await mcpFor({ io: { ...io, env }, note, request, folder, servers: opening.servers }, rights, nobody);
-  const skills = await skillsFor({ io, note, request, folder }, rights, nobody, interruptions.first);
+  const skills = await skillsFor({ io, note, request, folder }, rights);
   const { isActiveSkill } = await import('@treadle/skills');
   const projectInstructions = request.instructions ? await projectInstructionsOf(folder, note) : '';
   const loadModel = async (name: string) => guard.model(await parts.model(name, env));

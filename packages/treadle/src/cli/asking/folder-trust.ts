@@ -1,38 +1,72 @@
 import { findFolderSettings, trustFolder, type FolderSettings } from '../../settings/combine.ts';
-import { LOCAL_SETTINGS, PROJECT_SETTINGS } from '../../settings/settings.ts';
 import type { CliIo } from '../io.ts';
-import { exactLine, exactText } from './plain-text.ts';
+import { contentLines, folderContents, type ContentKind, type FolderContents } from './folder-contents.ts';
+import { exactLine } from './plain-text.ts';
 import type { Terminal } from './terminal.ts';
 
+/** A folder's settings, and whether what else it has may act. */
+export interface FolderTrust {
+  readonly settings: FolderSettings;
+  readonly isTrusted: boolean;
+}
+
 /**
- * A folder's settings, and whether they act: because `--trust` says so, because it was said before, or because whoever is
- * at the terminal says so now. Otherwise they are left alone, and a note says that.
+ * Whether a folder's own settings, hooks, skills, commands, agents and MCP servers act: because `--trust` says so, because
+ * it was said before, or because the user at the terminal says so now, to one question that lists all of them. A no is
+ * kept until the folder has something else. What isn't trusted is left alone, and one note says that.
  */
-export async function folderSettings(
+export async function folderTrust(
   folder: string,
   io: CliIo,
   how: {
     readonly trust: boolean;
+    /** What this command would load: without any of it nothing is asked or said. */
+    readonly wants: readonly ContentKind[];
     readonly terminal: Terminal;
     readonly stopped: Promise<unknown>;
     note(text: string): void;
   },
-): Promise<FolderSettings> {
+): Promise<FolderTrust> {
+  const { terminal } = how;
   const found = await findFolderSettings(folder, io);
-  if (how.trust) return trustFolder(found);
-  if (found.state === 'none' || found.state === 'trusted') return found;
-  const files = [...(found.project ? [PROJECT_SETTINGS] : []), ...(found.local ? [LOCAL_SETTINGS] : [])].join(' and ');
-  if (how.terminal.isThere) {
-    const said = found.state === 'changed' ? 'has changed since you trusted it' : 'has settings of its own';
-    const shown = [found.project, found.local].flatMap((file) => (file ? [`${exactText(file.text.trim())}\n`] : []));
-    const question = `${exactLine(folder)} ${said}, ${files}:\n${shown.join('')}They may run commands. Trust it? [y/n] `;
-    const answer = await how.terminal.ask(question, how.stopped);
-    if (answer !== null && /^y(es)?$/i.test(answer.trim())) return trustFolder(found);
+  const record = found.trust.get(folder);
+  const isTrusted = record?.trusted === true && found.state !== 'changed';
+  if (isTrusted && !how.trust) return { settings: found, isTrusted };
+  const contents = await folderContents(found, io);
+  if (how.trust) return trusted(found, contents, io);
+  const wanted = contents.rows.filter(({ kind }) => how.wants.includes(kind));
+  if (wanted.length === 0) return { settings: found, isTrusted };
+  if (terminal.isThere && record?.refused !== contents.digest) {
+    const state = found.state === 'changed' ? 'has changed since you trusted it' : 'has not been trusted yet';
+    const question =
+      `${exactLine(folder)} ${state}. If you trust it, it loads:\n${contentLines(contents)}` +
+      `What it loads may run commands. Trust the folder? [y/n] `;
+    const answer = (await terminal.ask(question, how.stopped))?.trim() ?? '';
+    if (/^y(es)?$/i.test(answer)) return trusted(found, contents, io);
+    // Without a place to keep it, it is asked again.
+    if (/^no?$/i.test(answer)) await refuse(found, contents).catch(() => {});
   }
+  const paths = [...new Set(wanted.map(({ path }) => exactLine(path)))].join(', ');
   how.note(
     found.state === 'changed'
-      ? `${files} changed since this folder was trusted: only what denies and asks acts. --trust trusts it as it is now.`
-      : `${files} left alone: nobody has trusted this folder. --trust does.`,
+      ? `${paths} left alone: changed since this folder was trusted; only what denies and asks acts. --trust trusts it as it is now.`
+      : `${paths} left alone: nobody has trusted this folder. --trust does.`,
   );
-  return found;
+  return { settings: found, isTrusted: false };
+}
+
+async function trusted(found: FolderSettings, { servers }: FolderContents, io: CliIo): Promise<FolderTrust> {
+  const settings = await trustFolder(found);
+  if (servers.length > 0) {
+    const { openApprovals } = await import('../mcp/approvals.ts');
+    await (await openApprovals(found.folder, io)).add(servers);
+  }
+  return { settings, isTrusted: true };
+}
+
+async function refuse({ folder, trust }: FolderSettings, { digest }: FolderContents): Promise<void> {
+  await trust.update(folder, async (record) => ({
+    ...(record ?? { trusted: false, project: null, local: null }),
+    refused: digest,
+  }));
 }

@@ -275,7 +275,7 @@ describe('H5: a folder that nobody trusted', () => {
       expect(outside.seen).toEqual([]);
       expect(code).toBe(4);
       expect(stderr).toContain(
-        '.treadle/settings.json and .treadle/settings.local.json left alone: nobody has trusted this folder.',
+        '.treadle/settings.json, .treadle/settings.local.json, .mcp.json left alone: nobody has trusted this folder.',
       );
       expect([w.has('project/pwned'), w.has('project/made'), w.has('project/a.txt')]).toEqual([false, false, false]);
     },

@@ -25,6 +25,8 @@ import { localSession } from './local-session.ts';
 import { openStore } from './store.ts';
 import type { Workbench } from './workbench.ts';
 
+/** Lines of a question that stand above the input line. */
+const MOST_ASKED = 4;
 /** The modes that a key goes through. */
 const MODES: readonly PermissionMode[] = ['default', 'acceptEdits', 'plan'];
 
@@ -139,7 +141,10 @@ async function prepare(
   const askLine = async (question: string, until: Promise<unknown>, isSecret: boolean): Promise<string | null> => {
     const lines = question.split('\n');
     const label = lines.pop() ?? '';
-    return ui.ask(lines.join('\n').trim(), { label, until, isSecret });
+    const above = lines.join('\n').trim();
+    // What is decided on must be seen whole: the live rows would show its end.
+    if (lines.length > MOST_ASKED) ui.print(above);
+    return ui.ask(lines.length > MOST_ASKED ? '' : above, { label, until, isSecret });
   };
   const asker: Asker = {
     isThere: true,

@@ -143,9 +143,9 @@ describe('a server of a folder', () => {
   it('is approved once at a terminal, and again when its command changes', async () => {
     await using w = await world();
     await w.put(PROJECT, { mcpServers: { s: noting('first') } });
-    const asked = await w.run([], [PID, 'Done.'], typed('y', 'y'));
+    const asked = await w.run([], [PID, 'Done.'], typed('y'));
+    expect(asked.screen).toContain(`MCP servers, .mcp.json:\n  s: ${process.execPath} ${SERVER} (sets CALLS)`);
     expect(asked.screen).toContain('Trust the folder? [y/n]');
-    expect(asked.screen).toContain(`runs:\n  ${process.execPath} ${SERVER} (sets CALLS)`);
     expect(w.has('first')).toBe(true);
     const later = await w.run([], [PID, 'Done.']);
     expect(later).toMatchObject({ code: 0, stderr: expect.not.stringContaining('left alone') as string });

@@ -3,7 +3,7 @@ import { isJsonObject, parseJson } from '@treadle/core/json';
 
 import { join } from 'node:path';
 
-import { findFolderSettings, trustFolder, withUserVariables } from '../../settings/combine.ts';
+import { withUserVariables } from '../../settings/combine.ts';
 import { readSettingsFile } from '../../settings/settings.ts';
 import { alone, writeWhole } from '../../settings/trust.ts';
 import { MCP_COMMANDS, MCP_OPTIONS } from '../commands.ts';
@@ -13,6 +13,7 @@ import { helpText } from '../help.ts';
 import { parseOptions, type ParsedOptions } from '../options.ts';
 import { realFolder } from '../sessions/folder-sessions.ts';
 import { actingPlugins } from '../plugins/store.ts';
+import { folderTrust } from '../asking/folder-trust.ts';
 import { openTerminal, readLines } from '../asking/terminal.ts';
 import { suggestion, UsageError } from '../usage-error.ts';
 import { version } from '../version.ts';
@@ -80,17 +81,11 @@ async function test(given: Given): Promise<number> {
   const { out, io, folder, words, options, note, interruptions } = given;
   const all = await namedServers(folder, io, options.list('mcp-config') ?? [], note, await actingPlugins(io, note));
   const named = words.length === 0 ? all : words.map((name) => known(all, name));
-  const found = await findFolderSettings(folder, io);
-  const configs = await chosenServers(named, {
-    folder,
-    io,
-    isTrusted: found.state !== 'changed' && found.trust.get(folder)?.trusted === true,
-    trust: async () => void (await trustFolder(found)),
-    trustsAll: options.flag('trust'),
-    terminal: openTerminal(io, out, readLines(io.stdin)),
-    stopped: interruptions.first,
-    note,
-  });
+  const terminal = openTerminal(io, out, readLines(io.stdin));
+  const asks = { terminal, stopped: interruptions.first, note };
+  const trust = options.flag('trust');
+  const { isTrusted } = await folderTrust(folder, io, { ...asks, trust, wants: ['MCP servers'] });
+  const configs = await chosenServers(named, { folder, io, isTrusted, ...asks });
   await using servers = await interruptions.unless(connect(configs, { io, folder, note, fresh: true }));
   for (const { name, state, tools } of servers.status) out.print(`${name}: ${state}, ${tools} tools\n`);
   const isFine = servers.status.length === named.length && servers.status.every(({ state }) => state === 'ready');

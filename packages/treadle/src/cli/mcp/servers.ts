@@ -62,26 +62,26 @@ export async function namedServers(
   const pluginServers = plugins.length === 0 ? null : (await import('../plugins/contents.ts')).pluginServers;
   const ofPlugins = plugins.flatMap((plugin) => pluginServers?.(plugin, io, folder) ?? []);
   const user = [...(own === null ? [] : await serversOf(own, 'user', io, folder)), ...ofPlugins];
+  return [...given.flat(), ...user, ...(await projectServers(folder, io, note))];
+}
+
+/** Those of a folder's `.mcp.json`. A file that can't be understood must not keep a run from starting. */
+export async function projectServers(folder: string, io: Where, note: (text: string) => void): Promise<NamedServer[]> {
   const shared = join(folder, PROJECT_FILE);
   // The sandbox of a command holds the place of a file that isn't there by an empty folder.
-  if ((await stat(shared).catch(() => null))?.isDirectory()) return [...given.flat(), ...user];
-  // A folder of somebody else's must not keep a run from starting.
-  const project = await serversOf(shared, 'project', io, folder).catch((error: unknown) => {
+  if ((await stat(shared).catch(() => null))?.isDirectory()) return [];
+  return serversOf(shared, 'project', io, folder).catch((error: unknown) => {
     note(`${errorText(error)} It is left alone.`);
     return [];
   });
-  return [...given.flat(), ...user, ...project];
 }
 
 /** What is needed to find out which servers may start. */
 export interface Choosing {
   readonly folder: string;
   readonly io: Where;
-  /** Whether the folder as a whole is trusted, and trusts it. */
+  /** Whether the folder as a whole is trusted. */
   readonly isTrusted: boolean;
-  readonly trust: () => Promise<void>;
-  /** `--trust`: the user trusts all that the folder has now. */
-  readonly trustsAll: boolean;
   readonly terminal: Terminal;
   readonly stopped: Promise<unknown>;
   readonly note: (text: string) => void;
@@ -89,7 +89,7 @@ export interface Choosing {
 
 /**
  * The servers that may start: those of the user, and those of a trusted folder that were approved as they are now. At a
- * terminal the user is asked about the others; elsewhere they are left alone, and a note says that.
+ * terminal the user is asked about one that is new or has changed; elsewhere it is left alone, and a note says that.
  */
 export async function chosenServers(
   all: readonly NamedServer[],
@@ -110,26 +110,14 @@ export async function chosenServers(
 }
 
 async function approved(project: readonly NamedServer[], choosing: Choosing): Promise<readonly NamedServer[]> {
-  if (project.length === 0) return [];
-  const { folder, io, terminal, stopped, note, trustsAll } = choosing;
+  // That an untrusted folder's are left alone was said when it was asked about.
+  if (project.length === 0 || !choosing.isTrusted) return [];
+  const { folder, io, terminal, stopped, note } = choosing;
   const approvals = await openApprovals(folder, io);
-  if (trustsAll) {
-    await approvals.add(project);
-    return project;
-  }
-  const names = project.map(({ name }) => name).join(', ');
   const asked = async (question: string): Promise<boolean> => {
     const answer = terminal.isThere ? await terminal.ask(question, stopped) : null;
     return answer !== null && /^y(es)?$/i.test(answer.trim());
   };
-  if (!choosing.isTrusted) {
-    const question = `${exactLine(folder)} has MCP servers of its own, ${exactLine(names)}. Trust the folder? [y/n] `;
-    if (!(await asked(question))) {
-      note(`${PROJECT_FILE} left alone: nobody has trusted this folder. --trust does.`);
-      return [];
-    }
-    await choosing.trust();
-  }
   const yes: NamedServer[] = [];
   const left: string[] = [];
   for (const server of project) {

@@ -84,9 +84,7 @@ export async function contentsText(plugin: Plugin, io: CliIo, folder: string): P
   const flaws = [...plugin.problems, ...skills.problems, ...commands.problems];
   const left: string[] = [];
   pluginHooks(plugin, folder, [], (text) => left.push(text));
-  const hooks = Object.entries(plugin.hooks).flatMap(([event, groups]) =>
-    groups.flatMap((group) => commandsOf(group).map((command) => `${event}${onlyFor(group)}: ${command}`)),
-  );
+  const hooks = hookLines(plugin.hooks);
   const servers = pluginServers(plugin, io, folder).map(({ name, shown, problem }) => {
     return `${name}: ${shown}${problem === null ? '' : ` (can't be used: ${problem})`}`;
   });
@@ -117,6 +115,12 @@ export async function contentsText(plugin: Plugin, io: CliIo, folder: string): P
     '',
   ].join('\n');
 }
+
+/** What hooks run, and when. */
+export const hookLines = (hooks: Plugin['hooks']): readonly string[] =>
+  Object.entries(hooks).flatMap(([event, groups]) =>
+    groups.flatMap((group) => commandsOf(group).map((command) => `${event}${onlyFor(group)}: ${command}`)),
+  );
 
 const commandsOf = ({ hooks }: JsonObject): readonly string[] =>
   (Array.isArray(hooks) ? (hooks as readonly unknown[]) : []).map((hook) => {

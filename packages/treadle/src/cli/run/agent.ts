@@ -15,7 +15,8 @@ import { mcpFor } from './mcp.ts';
 import { skillsFor } from './skills.ts';
 import type { CliIo } from '../io.ts';
 import { openBlobs, unsavedJournal } from '../parts.ts';
-import { folderSettings } from '../asking/folder-trust.ts';
+import type { ContentKind } from '../asking/folder-contents.ts';
+import { folderTrust } from '../asking/folder-trust.ts';
 import type { CombinedSettings } from '../../settings/combine.ts';
 import { nobodyToAsk, permissionsFor, rulesOfFlags } from '../asking/permissions.ts';
 import type { KeptIn, RunRequest } from './request.ts';
@@ -83,9 +84,7 @@ export async function prepareAgent(
       mcpFor({ io: { ...io, env }, note, request, folder: place.folder }, rights, asks),
     );
     closeMcp = async () => mcp?.close();
-    const skills = await interruptions.unless(
-      skillsFor({ io, note, request, folder: place.folder }, rights, asks, interruptions.first),
-    );
+    const skills = await interruptions.unless(skillsFor({ io, note, request, folder: place.folder }, rights));
     const { isActiveSkill } = await import('@treadle/skills');
     const moreTools = [...(mcp?.tools ?? []), ...skills.tools].map(guard.tool);
     const agentParts = { io, model, loadModel, note };
@@ -166,7 +165,6 @@ export interface Rights {
   readonly knownTools: readonly string[];
   /** Whether the folder as a whole is trusted. */
   readonly isTrusted: boolean;
-  readonly trust: () => Promise<void>;
   /** What is to be said beside a question about a command; null for nothing. */
   readonly aboutCommands: () => Promise<string | null>;
   /** Whether commands run without a sandbox here: by the settings, or because there is none and none is required. */
@@ -184,7 +182,7 @@ export async function rightsFor(
 ): Promise<Rights> {
   const { askUserTool, builtInTools, hooksFromSettings, openRoot, planTool, re2Validator, todoTool, webFetchTool } =
     await import('@treadle/tools');
-  const { combineSettings, trustFolder } = await import('../../settings/combine.ts');
+  const { combineSettings } = await import('../../settings/combine.ts');
   const { settingsSaver } = await import('../../settings/save.ts');
   const web = webFetchTool();
   const plan = planTool();
@@ -202,8 +200,9 @@ export async function rightsFor(
     { ...request, mode: request.permissionMode, folderNamed: request.cwd !== undefined },
     knownTools,
   );
-  const found = await folderSettings(folder, io, {
+  const { settings: found, isTrusted } = await folderTrust(folder, io, {
     trust: request.trust,
+    wants: wantedBy(request, terminal.isThere),
     terminal,
     stopped: interruptions.first,
     note,
@@ -233,7 +232,6 @@ export async function rightsFor(
   ];
   /** What is to be said beside a question about a command; null for nothing. */
   const aboutCommands = (): Promise<string | null> => exposureOf(guard.keys, settings.sandbox);
-  const trust = async (): Promise<void> => void (await trustFolder(found));
   return {
     toolsIn,
     permissions,
@@ -241,14 +239,23 @@ export async function rightsFor(
     plugins,
     knownTools,
     validator: re2Validator(),
-    // One who trusts it at a question trusts it for all that follows.
-    get isTrusted() {
-      return found.state !== 'changed' && found.trust.get(folder)?.trusted === true;
-    },
-    trust,
+    isTrusted,
     aboutCommands,
     runsUnconfined: () => runsUnconfined(settings.sandbox),
   };
+}
+
+/** What a run would load of a folder. Whoever names the tools gets no others. */
+function wantedBy({ tools, skills, mcpConfig, prompt }: RunRequest, isTyping: boolean): readonly ContentKind[] {
+  const named = tools !== undefined;
+  return [
+    'settings',
+    'hooks',
+    ...(named || skills === null ? [] : (['skills'] as const)),
+    ...(named ? [] : (['agents'] as const)),
+    ...(named || mcpConfig === null ? [] : (['MCP servers'] as const)),
+    ...(prompt?.startsWith('/') === true || (prompt === null && isTyping) ? (['commands'] as const) : []),
+  ];
 }
 
 /** Tools that there are in some runs: agents of files, long conversations, background tasks. */

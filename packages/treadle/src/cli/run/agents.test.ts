@@ -46,7 +46,7 @@ describe('treadle run, in a folder with agents', () => {
     await using project = await folderWith({ '.treadle/agents/reader.md': READER });
     const model = scriptedModel(['Done.']);
     const { stderr } = await runCli(['Go.'], { cwd: project.path, env: { HOME: join(project.path, 'home') }, model });
-    expect(stderr).toContain('The agent of .treadle/agents left alone: nobody has trusted this folder. --trust does.');
+    expect(stderr).toContain('.treadle/agents left alone: nobody has trusted this folder. --trust does.');
     expect(model.requests[0]?.tools.map(({ name }) => name)).not.toContain('agent');
   });
 
@@ -103,7 +103,7 @@ describe("treadle run, in a folder with agents of Claude Code's", () => {
     await using project = await folderWith({ '.claude/agents/reader.md': READER });
     const model = scriptedModel(['Done.']);
     const { stderr } = await runCli(['Go.'], { cwd: project.path, env: { HOME: join(project.path, 'home') }, model });
-    expect(stderr).toContain('The agent of .claude/agents left alone: nobody has trusted this folder.');
+    expect(stderr).toContain('.claude/agents left alone: nobody has trusted this folder.');
     expect(model.requests[0]?.tools.map(({ name }) => name)).not.toContain('agent');
   });
 });

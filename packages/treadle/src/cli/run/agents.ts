@@ -4,7 +4,7 @@ import type { SubAgentDefinition } from '@treadle/core/features';
 import { didYouMean } from '@treadle/core/names';
 import type { Plugin } from '@treadle/skills';
 
-import { dirname, join, relative } from 'node:path';
+import { join } from 'node:path';
 
 import {
   PROJECT_AGENTS,
@@ -44,14 +44,7 @@ export async function asTool(io: Pick<CliIo, 'env' | 'cwd'>, parts: AgentParts):
   const ofPlugins = await readAgents(parts.plugins.flatMap(({ agents }) => agents));
   const own = merged([ofPlugins, ...(await Promise.all(places.map(readAgentFiles)))]);
   const theirs = PROJECT_AGENTS.map((path) => join(parts.folder, path)).filter((path) => !places.includes(path));
-  const found = merged(await Promise.all(theirs.map(readAgentFiles)));
-  const count = found.agents.length;
-  if (count > 0 && !parts.isTrusted) {
-    const what = count === 1 ? 'The agent' : `The ${count} agents`;
-    const where = [...new Set(found.agents.map(({ path }) => relative(parts.folder, dirname(path))))].join(', ');
-    parts.note(`${what} of ${where} left alone: nobody has trusted this folder. --trust does.`);
-  }
-  const project = parts.isTrusted ? found : { agents: [], problems: [] };
+  const project = merged(parts.isTrusted ? await Promise.all(theirs.map(readAgentFiles)) : []);
   for (const problem of [...own.problems, ...project.problems]) parts.note(plainLine(problem, 300));
   const definitions = new Map<string, SubAgentDefinition>();
   // The folder's agent of a name takes the place of the user's.

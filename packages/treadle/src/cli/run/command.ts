@@ -41,9 +41,7 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
     const said =
       request.prompt === null
         ? texts
-        : await interruptions.unless(
-            withCommand(texts, { io, folder: place.folder, note }, rights, asks, interruptions.first),
-          );
+        : await interruptions.unless(withCommand(texts, { io, folder: place.folder, note }, rights));
     const content = await promptContent(io, request, said, place.folder, note);
     const agent = defineAgent(definition);
     const output = createRunOutput(request.format, { io, out: context.out, agent, note });

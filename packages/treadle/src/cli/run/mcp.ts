@@ -10,21 +10,21 @@ export async function mcpFor(
   run: {
     readonly io: CliIo;
     readonly note: (text: string) => void;
-    readonly request: Pick<RunRequest, 'mcpConfig' | 'tools' | 'trust'>;
+    readonly request: Pick<RunRequest, 'mcpConfig' | 'tools'>;
     readonly folder: string;
     /** Servers that the client brings: these need no file, and win over those of files. */
     readonly servers?: Readonly<Record<string, McpServerConfig>>;
   },
-  rights: { readonly isTrusted: boolean; readonly trust: () => Promise<void>; readonly plugins: readonly Plugin[] },
+  rights: { readonly isTrusted: boolean; readonly plugins: readonly Plugin[] },
   terminal: Terminal,
 ): Promise<McpServers | null> {
   const { io, note, request, folder, servers = {} } = run;
   if (request.tools !== undefined) return null;
   const { chosenServers, namedServers } = await import('../mcp/servers.ts');
-  const { mcpConfig, trust: trustsAll } = request;
+  const { mcpConfig } = request;
   const all = mcpConfig === null ? [] : await namedServers(folder, io, mcpConfig, note, rights.plugins);
   const stopped = new Promise<never>(() => {});
-  const own = await chosenServers(all, { folder, io, ...rights, trustsAll, terminal, stopped, note });
+  const own = await chosenServers(all, { folder, io, isTrusted: rights.isTrusted, terminal, stopped, note });
   const chosen = { ...own, ...servers };
   if (Object.keys(chosen).length === 0) return null;
   const { connect } = await import('../mcp/connect.ts');

@@ -2,10 +2,9 @@ import { closestName } from '@treadle/core/names';
 import type { CommandSet, Plugin } from '@treadle/skills';
 
 import { existsSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 
-import { exactLine, plainLine } from '../asking/plain-text.ts';
-import type { Terminal } from '../asking/terminal.ts';
+import { plainLine } from '../asking/plain-text.ts';
 import type { CliIo } from '../io.ts';
 import { homeFolder } from '../parts.ts';
 import { UsageError } from '../usage-error.ts';
@@ -49,22 +48,12 @@ const MEANT = /^\/([\p{L}\p{N}_][\p{L}\p{N}_.:-]*)(?:\s|$)/u;
 export async function withCommand(
   texts: readonly string[],
   place: Omit<CommandPlace, 'isTrusted' | 'plugins'> & { readonly note: (text: string) => void },
-  rights: Pick<CommandPlace, 'isTrusted' | 'plugins'> & { readonly trust: () => Promise<void> },
-  terminal: Terminal,
-  stopped: Promise<unknown>,
+  rights: Pick<CommandPlace, 'isTrusted' | 'plugins'>,
 ): Promise<readonly string[]> {
   const [prompt = '', ...others] = texts;
   const name = MEANT.exec(prompt)?.[1];
   if (name === undefined) return texts;
   const { io, folder, note } = place;
-  const { project } = await foldersOf(place);
-  if (project.length > 0 && !rights.isTrusted) {
-    const places = project.map(({ path }) => relative(folder, path)).join(', ');
-    const question = `${exactLine(folder)} has commands of its own, ${places}. Trust the folder? [y/n] `;
-    const answer = terminal.isThere ? await terminal.ask(question, stopped) : null;
-    if (answer !== null && /^y(es)?$/i.test(answer.trim())) await rights.trust();
-    else note(`${places} left alone: nobody has trusted this folder. --trust does.`);
-  }
   const { expandCommand } = await import('@treadle/skills');
   const set = await commandsOf({ io, folder, isTrusted: rights.isTrusted, plugins: rights.plugins });
   const text = expandCommand(set, prompt);

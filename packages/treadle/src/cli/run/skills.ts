@@ -2,10 +2,9 @@ import type { Tool } from '@treadle/core';
 import type { Plugin, Skill, SkillFolder } from '@treadle/skills';
 
 import { existsSync } from 'node:fs';
-import { isAbsolute, join, relative, resolve } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 
-import { exactLine, plainLine } from '../asking/plain-text.ts';
-import type { Terminal } from '../asking/terminal.ts';
+import { plainLine } from '../asking/plain-text.ts';
 import type { CliIo } from '../io.ts';
 import { homeFolder } from '../parts.ts';
 import { UsageError } from '../usage-error.ts';
@@ -61,22 +60,13 @@ export async function skillsFor(
     readonly request: Pick<RunRequest, 'skills' | 'tools'>;
     readonly folder: string;
   },
-  rights: { readonly isTrusted: boolean; readonly trust: () => Promise<void>; readonly plugins: readonly Plugin[] },
-  terminal: Terminal,
-  stopped: Promise<unknown>,
+  rights: { readonly isTrusted: boolean; readonly plugins: readonly Plugin[] },
 ): Promise<AgentSkills> {
   const { io, note, request, folder } = run;
   if (request.skills === null || request.tools !== undefined)
     return { list: [], tools: [], instructions: (own) => own };
   const { own, project } = await skillsInReach(folder, io, request.skills, rights.plugins);
   const { loadSkills, skillsPrompt, skillTools } = await import('@treadle/skills');
-  if (project.length > 0 && !rights.isTrusted) {
-    const places = project.map(({ path }) => relative(folder, path)).join(', ');
-    const question = `${exactLine(folder)} has skills of its own, ${places}. Trust the folder? [y/n] `;
-    const answer = terminal.isThere ? await terminal.ask(question, stopped) : null;
-    if (answer !== null && /^y(es)?$/i.test(answer.trim())) await rights.trust();
-    else note(`${places} left alone: nobody has trusted this folder. --trust does.`);
-  }
   const set = await loadSkills(rights.isTrusted ? [...own, ...project] : own);
   for (const { severity, path, message, code } of set.problems) {
     if (severity === 'error' || code === 'shadowed') note(plainLine(`The skill ${path}: ${message}.`, 300));

@@ -157,7 +157,7 @@ export async function agentOf(
   const request = { mcpConfig, skills, tools: undefined, trust: false };
   const servers = await mcpFor({ io: { ...io, env }, note, request, folder }, rights, nobody);
   const { isActiveSkill } = await import('@treadle/skills');
-  const withSkills = await skillsFor({ io, note, request, folder }, rights, nobody, context.interruptions.first);
+  const withSkills = await skillsFor({ io, note, request, folder }, rights);
   const agent = defineAgent({
     id,
     model,

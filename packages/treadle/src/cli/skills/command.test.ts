@@ -119,7 +119,8 @@ describe('skills of a folder', () => {
     await w.put('project/.agents/skills/same/SKILL.md', skillText('same').replace('All about', 'Ours of'));
     const asked = scriptedModel(['Done.']);
     const { screen } = await w.cli(['Go.'], { model: asked, ...typed('y') });
-    expect(screen).toContain('has skills of its own, .agents/skills. Trust the folder? [y/n]');
+    expect(screen).toContain('skills, .agents/skills:\n  same\n');
+    expect(screen).toContain('Trust the folder? [y/n]');
     const later = scriptedModel(['Done.']);
     const { stderr } = await w.cli(['Go.'], { model: later });
     for (const model of [asked, later]) expect(JSON.stringify(model.requests[0]?.system)).toContain('Ours of same.');
