@@ -10,7 +10,7 @@ describe.each(['files', 'SQLite', 'Postgres'] as const)('several processes at on
 
   it(
     'S7: the second at a session is refused and told who holds it, and takes it over when that one was killed',
-    { tags: ['share'], timeout: 60_000 },
+    { timeout: 60_000 },
     () => holderIsNamedAndTakenOver(newStore()),
   );
 

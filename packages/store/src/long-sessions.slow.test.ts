@@ -88,7 +88,7 @@ describe.each<StoreAt['kind']>(['SQLite', 'files', 'Postgres'])('a long session 
     expect(reads[1]?.opened).toBeLessThan(50);
   });
 
-  it('S11: is forked in place, whatever its length: nothing is copied', { tags: ['share'] }, async () => {
+  it('S11: is forked in place, whatever its length: nothing is copied', async () => {
     const grown = [];
     for (const count of [1000, 5000]) {
       const store = newStore(kind, await server?.database());

@@ -81,7 +81,7 @@ const durable = (stdout: string): DurableEvent[] =>
 describe.each(['files', 'Postgres'] as const)('a command line that is told to end, with its session in %s', (kind) => {
   const newStore = useStores(kind);
 
-  it('S15: by SIGTERM exits 143, and its log has an end', { tags: ['share'], timeout: 60_000 }, async () => {
+  it('S15: by SIGTERM exits 143, and its log has an end', { timeout: 60_000 }, async () => {
     const store = newStore();
     const turn = { text: 'This is the beginning of', waitAfter: { deltas: 1, until: new Promise<never>(() => {}) } };
     const { child, heard, ended } = await startOn(store, [turn], ['Go.']);

@@ -158,19 +158,15 @@ describe('a connection that swallows what is sent, and stays open', () => {
     expect(await journal.list()).toMatchObject({ sessions: [{ title: 'from the server 120' }] });
   });
 
-  it(
-    'fails what is not tried again, with a code, and the next call has another connection',
-    { tags: ['share'] },
-    async () => {
-      const { proxy, journal, expire } = await open();
-      const swallowed = proxy.swallowAfter('to the server', 0);
-      const listed = journal.list().catch((error: unknown) => error);
-      await swallowed;
-      expire();
-      expect(await listed).toMatchObject({ code: 'journal_timeout' });
-      expect(await journal.list()).toMatchObject({ sessions: [{ sessionId: 's' }] });
-    },
-  );
+  it('fails what is not tried again, with a code, and the next call has another connection', async () => {
+    const { proxy, journal, expire } = await open();
+    const swallowed = proxy.swallowAfter('to the server', 0);
+    const listed = journal.list().catch((error: unknown) => error);
+    await swallowed;
+    expire();
+    expect(await listed).toMatchObject({ code: 'journal_timeout' });
+    expect(await journal.list()).toMatchObject({ sessions: [{ sessionId: 's' }] });
+  });
 
   it('S6: for longer than `outageMs` fails an append whose outcome is unknown, and the next one finds out', async () => {
     const { schema, proxy, journal, expire } = await open({ outageMs: 0 });

@@ -189,30 +189,26 @@ describe('a run', () => {
   });
   let acting = async (): Promise<string> => 'acted';
 
-  it(
-    'S2: goes on when the server ends its connections in the middle of it',
-    { tags: ['share'], timeout: 60_000 },
-    async () => {
-      const url = await server.database();
-      const admin = postgres(url, { max: 1, onnotice: () => {} });
-      closing.push(() => admin.end());
-      let ended = 0;
-      acting = async () => {
-        const rows = await admin`
+  it('S2: goes on when the server ends its connections in the middle of it', { timeout: 60_000 }, async () => {
+    const url = await server.database();
+    const admin = postgres(url, { max: 1, onnotice: () => {} });
+    closing.push(() => admin.end());
+    let ended = 0;
+    acting = async () => {
+      const rows = await admin`
         select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and pid <> pg_backend_pid()`;
-        ended += rows.length;
-        return `acted ${ended}`;
-      };
-      const journal = open(url);
-      const session = await createSession(agent, { journal, id: 's' });
-      expect(await session.prompt('Go.').result).toMatchObject({ status: 'completed', text: 'Done.' });
-      expect(ended).toBeGreaterThan(4);
-      const log = await logOf(journal, 's');
-      expect(log.filter(({ type }) => type === 'tool_ended')).toHaveLength(5);
-      expect(log.map(({ seq }) => seq)).toEqual(log.map((_, index) => index + 1));
-    },
-  );
+      ended += rows.length;
+      return `acted ${ended}`;
+    };
+    const journal = open(url);
+    const session = await createSession(agent, { journal, id: 's' });
+    expect(await session.prompt('Go.').result).toMatchObject({ status: 'completed', text: 'Done.' });
+    expect(ended).toBeGreaterThan(4);
+    const log = await logOf(journal, 's');
+    expect(log.filter(({ type }) => type === 'tool_ended')).toHaveLength(5);
+    expect(log.map(({ seq }) => seq)).toEqual(log.map((_, index) => index + 1));
+  });
 
   it('S6: stops with an error when the database takes no more writes, and what anyone was told is there', async () => {
     const url = await server.database();

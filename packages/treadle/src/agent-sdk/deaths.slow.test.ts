@@ -75,8 +75,8 @@ async function dieInQuestion(): Promise<void> {
 }
 
 describe('kill -9 of the executable', () => {
-  it('in a tool: the session goes on, and the call is not made twice', { tags: ['share'] }, dieInTool);
-  it('in a question: the session goes on, and the client is asked again', { tags: ['share'] }, dieInQuestion);
+  it('in a tool: the session goes on, and the call is not made twice', dieInTool);
+  it('in a question: the session goes on, and the client is asked again', dieInQuestion);
 
   it.each([
     ['in a tool', dieInTool],
