@@ -44,12 +44,11 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 const STATES: Readonly<Record<string, string>> = {
   works: 'works',
   ignored: 'accepted, no effect',
-  unsupported: 'refused at the start',
 };
 
 /** What becomes of each flag, as the table of arguments has it, which the tests go through. */
 function options(): string {
-  const flags = [...read(`${SDK}arguments.ts`).matchAll(/^ {2}'?([\w-]+)'?: (works|ignored|unsupported)\('/gm)];
+  const flags = [...read(`${SDK}arguments.ts`).matchAll(/^ {2}'?([\w-]+)'?: (works|ignored)\('/gm)];
   return table(
     ['flag', 'state'],
     flags.map(([, name = '', kind = '']) => [code(`--${name}`), STATES[kind] ?? '']),
@@ -70,7 +69,7 @@ function requests(by: Said['by']): readonly (readonly string[])[] {
   );
   return sorted(found.map(({ name }) => name)).map((name) => [
     code(name),
-    found.some((one) => one.name === name && one.ok) ? 'works' : 'answered as unsupported, or with an error',
+    found.some((one) => one.name === name && one.ok) ? 'works' : 'unsupported',
   ]);
 }
 

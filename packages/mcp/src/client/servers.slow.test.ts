@@ -417,3 +417,22 @@ describe('prompts and resources', () => {
     expect(JSON.stringify(session.messages)).not.toContain('canary');
   });
 });
+
+describe('a set of servers', () => {
+  it('takes in more, replaces one of the same name, and lets one go', async () => {
+    await using servers = await mcpServers({ one: { server: withTool('a', {}, words('1')) } });
+    const names = () => servers.tools.map(({ name }) => name);
+    await servers.add({ two: { server: withTool('b', {}, words('2')) } });
+    expect(names()).toEqual(['mcp__one__a', 'mcp__two__b']);
+    await servers.add({ one: { server: withTool('c', {}, words('3')) } });
+    expect(names()).toEqual(['mcp__two__b', 'mcp__one__c']);
+    expect(await callOnce(servers.tools, 'mcp__one__c', {})).toMatchObject({ text: '3' });
+    expect(await servers.remove('two')).toBe(true);
+    expect(await servers.remove('two')).toBe(false);
+    expect(names()).toEqual(['mcp__one__c']);
+    await expect(servers.add({ 'o.ne': { server: newServer() }, o_ne: { server: newServer() } })).rejects.toThrow(
+      'have the same name in rules',
+    );
+    expect(names()).toEqual(['mcp__one__c']);
+  });
+});

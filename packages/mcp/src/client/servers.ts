@@ -67,6 +67,14 @@ export interface McpServers extends AsyncDisposable {
   prompt(server: string, name: string, values?: Readonly<Record<string, string>>): Promise<MessageInput[]>;
   /** Resolves once every server has started, or has failed to as often as it is tried. */
   settled(): Promise<void>;
+  /**
+   * Connects to more servers. One that has the name of another takes its place.
+   *
+   * @throws TreadleError `invalid_definition` for a configuration that can't be used; then nothing has changed.
+   */
+  add(configs: McpServerConfigs): Promise<void>;
+  /** Closes a server; its tools are gone from `tools`. False when there is none of that name. */
+  remove(name: string): Promise<boolean>;
   /** Ends all connections, and the processes that were started. */
   close(): Promise<void>;
 }
@@ -102,15 +110,9 @@ const REQUEST_MS = 30_000;
  * ```
  */
 export async function mcpServers(configs: McpServerConfigs, options: McpServersOptions = {}): Promise<McpServers> {
-  const prefixes = serverPrefixes(Object.keys(configs));
-  for (const [name, config] of Object.entries(configs)) checkServer(name, config);
-  const { clock = systemClock, sampling } = options;
-  const sample = sampling ? samplerOf(sampling, clock) : null;
-  const servers = await Promise.all(
-    [...prefixes].map(([name, prefix]) => startServer(name, prefix, configs[name] ?? missing(name), options, sample)),
-  );
-  await Promise.all(servers.map((server) => firstWait(server)));
-  return new ServerSet(servers);
+  const servers = new ServerSet(options);
+  await servers.add(configs);
+  return servers;
 }
 
 const missing = (name: string): never => {
@@ -153,11 +155,46 @@ async function firstWait({ connection }: Server): Promise<void> {
 }
 
 class ServerSet implements McpServers {
-  readonly #servers: readonly Server[];
+  readonly #options: McpServersOptions;
+  readonly #sample: Answering['sample'];
+  #servers: readonly Server[] = [];
   #tools: { readonly known: readonly unknown[]; readonly tools: readonly Tool[] } | null = null;
 
-  constructor(servers: readonly Server[]) {
-    this.#servers = servers;
+  constructor(options: McpServersOptions) {
+    const { clock = systemClock, sampling } = options;
+    this.#options = options;
+    this.#sample = sampling ? samplerOf(sampling, clock) : null;
+  }
+
+  async add(configs: McpServerConfigs): Promise<void> {
+    const names = Object.keys(configs);
+    const others = this.#servers.filter(({ name }) => !names.includes(name));
+    const prefixes = serverPrefixes([...others.map(({ name }) => name), ...names]);
+    for (const [name, config] of Object.entries(configs)) checkServer(name, config);
+    await Promise.all(names.map((name) => this.remove(name)));
+    const added = await Promise.all(
+      names.map((name) =>
+        startServer(
+          name,
+          prefixes.get(name) ?? missing(name),
+          configs[name] ?? missing(name),
+          this.#options,
+          this.#sample,
+        ),
+      ),
+    );
+    this.#servers = [...this.#servers, ...added];
+    this.#tools = null;
+    await Promise.all(added.map((server) => firstWait(server)));
+  }
+
+  async remove(name: string): Promise<boolean> {
+    const found = this.#servers.find((server) => server.name === name);
+    if (!found) return false;
+    this.#servers = this.#servers.filter((server) => server !== found);
+    this.#tools = null;
+    await found.connection.close();
+    return true;
   }
 
   get tools(): readonly Tool[] {

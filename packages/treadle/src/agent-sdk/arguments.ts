@@ -9,9 +9,7 @@ type Kind = 'switch' | 'value' | 'values' | 'list';
 export type Support =
   | 'works'
   /** Accepted, and without an effect here, for the reason in the table of `docs/agent-sdk.md`. */
-  | 'ignored'
-  /** Refused at the start. */
-  | 'unsupported';
+  | 'ignored';
 
 interface Flag {
   readonly kind: Kind;
@@ -20,7 +18,6 @@ interface Flag {
 
 const works = (kind: Kind): Flag => ({ kind, support: 'works' });
 const ignored = (kind: Kind): Flag => ({ kind, support: 'ignored' });
-const unsupported = (kind: Kind): Flag => ({ kind, support: 'unsupported' });
 
 /** Every flag that the clients of the protocol send. */
 export const FLAGS = {
@@ -36,7 +33,7 @@ export const FLAGS = {
   effort: works('value'),
   'max-turns': works('value'),
   'max-budget-usd': works('value'),
-  'task-budget': unsupported('value'),
+  'task-budget': works('value'),
   agent: works('value'),
   betas: ignored('list'),
   'json-schema': works('value'),
@@ -48,7 +45,7 @@ export const FLAGS = {
   resume: works('value'),
   'fork-session': works('switch'),
   'resume-session-at': works('value'),
-  'resume-drops-turn': unsupported('value'),
+  'resume-drops-turn': works('value'),
   'session-id': works('value'),
   'no-session-persistence': works('switch'),
   allowedTools: works('list'),
@@ -64,9 +61,9 @@ export const FLAGS = {
   'include-hook-events': works('switch'),
   'include-partial-messages': works('switch'),
   'replay-user-messages': works('switch'),
-  'session-mirror': unsupported('switch'),
+  'session-mirror': works('switch'),
   'add-dir': works('values'),
-  'project-config-root': unsupported('value'),
+  'project-config-root': works('value'),
   'plugin-dir': works('values'),
   'plugin-dir-no-mcp': works('values'),
   settings: works('value'),
@@ -126,8 +123,7 @@ export function readArguments(argv: readonly string[]): Arguments {
       if (inline === undefined && isValue(pending.at(-1))) pending.pop();
       continue;
     }
-    const { kind, support }: Flag = FLAGS[name];
-    if (support === 'unsupported') throw new UsageError(`--${name} is not supported: see docs/agent-sdk.md.`);
+    const { kind }: Flag = FLAGS[name];
     const value = kind === 'switch' ? (inline ?? '') : (inline ?? pending.pop());
     if (value === undefined) throw new UsageError(`--${name} needs a value.`);
     given.set(name, [...(given.get(name) ?? []), value]);

@@ -1,89 +1,12 @@
-import {
-  createSession,
-  errorText,
-  openSession,
-  sessionsOf,
-  type Blobs,
-  type Journal,
-  type JsonObject,
-  type JsonValue,
-  type Run,
-  type Session,
-  type UserInput,
-} from '@treadle/core';
+import { errorText, type JsonObject, type JsonValue, type Run, type Session, type UserInput } from '@treadle/core';
 import { isJsonObject } from '@treadle/core/json';
 
 import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
-
-import { latestSession, sessionOf } from '../cli/sessions/folder-sessions.ts';
-import type { SdkAgent } from './agent/agent.ts';
-import type { SdkOptions } from './options.ts';
-import { uuidOf } from './wire/ids.ts';
 
 /** A line of the user's that waits for its turn. */
 interface Queued {
   readonly uuid: string;
   readonly line: JsonObject;
-}
-
-/** Where sessions are kept. */
-export interface Kept {
-  readonly journal: Journal;
-  readonly blobs: Blobs | null;
-}
-
-/** The session that the arguments mean, opened or begun. `isNew` when nothing was said in it yet. */
-export async function openFor(options: SdkOptions, { agent }: SdkAgent, kept: Kept, folder: string): Promise<Session> {
-  const { journal, blobs } = kept;
-  const rest = {
-    journal,
-    ...(blobs ? { blobs } : {}),
-    owner: `treadle-agent-sdk, process ${process.pid} on ${hostname()}`,
-  };
-  const before = await sessionBefore(options, journal, folder);
-  if (before === null) {
-    const { title } = options;
-    return createSession(agent, {
-      ...rest,
-      id: options.sessionId ?? randomUUID(),
-      ...(title === null ? {} : { title }),
-    });
-  }
-  if (!options.fork && options.resumeAt === null) return openSession(agent, before, rest);
-  const at = options.resumeAt === null ? null : await lastSeqOf(journal, before, options.resumeAt);
-  const id = options.sessionId ?? randomUUID();
-  const fork = await sessionsOf(journal).fork(before, { id, ...(at === null ? {} : { at }) });
-  return openSession(agent, fork, rest);
-}
-
-async function sessionBefore(
-  { resume, continues }: SdkOptions,
-  journal: Journal,
-  folder: string,
-): Promise<string | null> {
-  if (resume !== null) return sessionOf(journal, resume);
-  // Without a session to continue, a new one begins: so the clients expect it.
-  return continues ? latestSession(journal, folder).catch(() => null) : null;
-}
-
-/** The event of the message that a client knows by this id, with the calls that it asked for. */
-async function lastSeqOf(journal: Journal, sessionId: string, uuid: string): Promise<number> {
-  let at: number | null = null;
-  for await (const event of journal.read(sessionId, 1)) {
-    if (event.type === 'turn_ended' && at !== null) return event.seq;
-    if (event.type !== 'message_added') continue;
-    const { message } = event;
-    if (at !== null) return at;
-    const blocks = message.role === 'assistant' ? message.content.length : 0;
-    const ids = [
-      uuidOf(sessionId, message.id),
-      ...Array.from({ length: blocks }, (_, index) => uuidOf(sessionId, message.id, index)),
-    ];
-    if (ids.includes(uuid)) at = event.seq;
-  }
-  if (at !== null) return at;
-  throw new Error(`Session ${sessionId} has no message ${uuid}.`);
 }
 
 /** What a conversation tells of itself. */
@@ -118,9 +41,10 @@ export function createConversation(parts: () => Promise<ConversationParts>): Con
   let working: Promise<void> | null = null;
 
   async function work(): Promise<void> {
-    const opened = await parts();
+    let opened = await parts();
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       try {
+        opened = await parts();
         await turn(opened, next);
       } catch (error) {
         opened.failed(errorText(error));

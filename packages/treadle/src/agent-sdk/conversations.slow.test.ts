@@ -1,31 +1,14 @@
 // @module-tag slow
 
 import { readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { all, prompts, until, world, type Said } from '../test-support/agent-sdk/world.ts';
-import { transcript } from '../test-support/agent-sdk/transcript.ts';
+import { all, last, prompts, recorded, until, world, type Said } from '../test-support/agent-sdk/world.ts';
 import type { Json } from '../test-support/agent-sdk/client.ts';
 
 const WRITES = { toolCalls: [{ name: 'bash', arguments: { command: 'echo plum > a.txt' } }] };
-
-/** A transcript of a conversation, for its golden file. */
-function recorded(w: { readonly folder: string; readonly home: string }) {
-  const lines = transcript({
-    [w.folder]: '/work',
-    [w.home]: '/home',
-    [w.folder.replaceAll(/[^A-Za-z0-9]/g, '-')]: '-work',
-    [dirname(w.folder)]: '/place',
-  });
-  return {
-    testing: { onLine: lines.onLine },
-    matches: (name: string) => expect(lines.text()).toMatchFileSnapshot(`golden/${name}.jsonl`),
-  };
-}
-
-const last = (messages: readonly Json[]): Json => messages.at(-1) ?? {};
 
 describe('a turn', () => {
   it('is asked, answered, and told of by one result', { tags: ['share'] }, async () => {

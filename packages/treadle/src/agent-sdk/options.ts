@@ -1,7 +1,8 @@
 import type { JsonObject, JsonValue, PermissionMode } from '@treadle/core';
 import { isJsonObject, parseJson } from '@treadle/core/json';
 
-import { readFile } from 'node:fs/promises';
+import { readFile, realpath } from 'node:fs/promises';
+import { isAbsolute } from 'node:path';
 
 import { UsageError } from '../cli/usage-error.ts';
 import type { Arguments } from './arguments.ts';
@@ -40,6 +41,7 @@ export async function readOptions(args: Arguments, initialize: JsonObject, note:
     continues: args.has('continue'),
     fork: args.has('fork-session'),
     resumeAt: args.text('resume-session-at') ?? null,
+    dropsTurn: dropsTurnOf(args),
     sessionId: args.text('session-id') ?? null,
     save: !args.has('no-session-persistence'),
     title: textOf(initialize['title']),
@@ -49,8 +51,10 @@ export async function readOptions(args: Arguments, initialize: JsonObject, note:
     agent: args.text('agent'),
     maxTurns: args.amount('max-turns'),
     maxCost: args.amount('max-budget-usd'),
+    /** Tokens of a turn: the model is told when they run out. */
+    taskBudget: args.amount('task-budget'),
     mode: modeOf(args),
-    mayBypass: args.has('allow-dangerously-skip-permissions') || args.has('dangerously-skip-permissions'),
+    mayBypass: mayBypass(args),
     asksClient: asksClient(args),
     allowed: args.list('allowedTools') ?? [],
     disallowed: [
@@ -67,6 +71,8 @@ export async function readOptions(args: Arguments, initialize: JsonObject, note:
     appended: await appendedOf(args, initialize),
     schema: schemaOf(args, initialize),
     sources: sourcesOf(args),
+    /** Whose settings, agents, skills, commands and MCP servers are the project's; undefined: the working folder's. */
+    configRoot: await configRootOf(args),
     settings: await settingsOf(args, initialize),
     hooks: objectOf(initialize['hooks'], 'initialize: hooks'),
     agents: objectOf(initialize['agents'] ?? jsonOf(args.text('agents'), '--agents'), 'agents'),
@@ -78,6 +84,8 @@ export async function readOptions(args: Arguments, initialize: JsonObject, note:
     partial: args.has('include-partial-messages'),
     hookEvents: args.has('include-hook-events'),
     replay: args.has('replay-user-messages'),
+    /** Whether each line of the transcript is told to the client too. */
+    mirror: args.has('session-mirror'),
   };
 }
 
@@ -99,12 +107,38 @@ function jsonOf(text: string | undefined, where: string): JsonValue | undefined 
   }
 }
 
+const mayBypass = (args: Arguments): boolean =>
+  args.has('allow-dangerously-skip-permissions') || args.has('dangerously-skip-permissions');
+
 function modeOf(args: Arguments): PermissionMode | undefined {
   const word = args.text('permission-mode');
   if (word === undefined) return args.has('dangerously-skip-permissions') ? 'bypass' : undefined;
   const mode = ownMode(word);
+  if (mode === 'bypass' && !mayBypass(args))
+    throw new UsageError(
+      '--permission-mode bypassPermissions needs --allow-dangerously-skip-permissions too ' +
+        "(TypeScript: allowDangerouslySkipPermissions: true; Python: extra_args={'allow-dangerously-skip-permissions': None}).",
+    );
   if (mode !== undefined) return mode;
   throw new UsageError(`--permission-mode takes ${WIRE_MODES.join(', ')}, and not '${word}'.`);
+}
+
+function dropsTurnOf(args: Arguments): string | null {
+  const uuid = args.text('resume-drops-turn') ?? null;
+  if (uuid !== null && !args.has('resume-session-at'))
+    throw new UsageError(
+      '--resume-drops-turn needs --resume-session-at: it says which turn is dropped after that message.',
+    );
+  return uuid;
+}
+
+async function configRootOf(args: Arguments): Promise<string | undefined> {
+  const path = args.text('project-config-root');
+  if (path === undefined) return undefined;
+  if (!isAbsolute(path)) throw new UsageError(`--project-config-root takes an absolute path, and not '${path}'.`);
+  return realpath(path).catch(() => {
+    throw new UsageError(`--project-config-root ${path}: there is no such folder.`);
+  });
 }
 
 function asksClient(args: Arguments): boolean {

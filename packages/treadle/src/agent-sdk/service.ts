@@ -1,27 +1,22 @@
-import { errorText, isDurable, type JsonObject } from '@treadle/core';
-
-import { realpath } from 'node:fs/promises';
-
-import type { KeyGuard } from '../cli/asking/keys.ts';
-import type { CliIo } from '../cli/io.ts';
-import { openBlobs, unsavedJournal, type CliParts } from '../cli/parts.ts';
-import { buildAgent } from './agent/agent.ts';
-import type { Arguments } from './arguments.ts';
-import { Refused, type Answer, type Channel } from './lines/channel.ts';
-import { answerPending } from './client/pending.ts';
-import { clientServers } from './client/servers.ts';
-import { createConversation, openFor, type ConversationParts } from './conversation.ts';
-import { initMessage, initializeAnswer } from './requests/init.ts';
-import { readOptions } from './options.ts';
-import type { Opened } from './requests/opened.ts';
-import { answerRequest } from './requests/requests.ts';
-import { transcriptFile } from './transcript-file.ts';
-import { uuidOf } from './wire/ids.ts';
-import { messageProjection } from './wire/messages.ts';
-import { wireMode } from './wire/permissions.ts';
-import { resultUsage } from './wire/usage.ts';
+import { errorText, type JsonObject } from '@treadle/core';
 import { UNKNOWN_USAGE } from '@treadle/core/model';
 import { expandCommand } from '@treadle/skills';
+
+import type { CliIo } from '../cli/io.ts';
+import type { KeyGuard } from '../cli/asking/keys.ts';
+import type { CliParts } from '../cli/parts.ts';
+import type { Arguments } from './arguments.ts';
+import { answerPending } from './client/pending.ts';
+import { clientServers } from './client/servers.ts';
+import { createConversation, type ConversationParts } from './conversation.ts';
+import { Refused, type Answer, type Channel } from './lines/channel.ts';
+import { openAll } from './opening.ts';
+import { initializeAnswer } from './requests/init.ts';
+import type { Opened } from './requests/opened.ts';
+import { answerRequest } from './requests/requests.ts';
+import { ResumeRejected } from './resume.ts';
+import { uuidOf } from './wire/ids.ts';
+import { resultUsage } from './wire/usage.ts';
 
 /** What the service works with. */
 export interface ServiceParts {
@@ -36,11 +31,10 @@ export interface ServiceParts {
 
 /** One session, as a client drives it. */
 export function createService(given: ServiceParts) {
-  const { args, io, channel, guard, note, write } = given;
+  const { args, channel, guard, note, write } = given;
   const initialized = Promise.withResolvers<JsonObject>();
   const clients = clientServers(channel);
   let opening: Promise<Opened> | null = null;
-  let sessionId = '';
   let lastIsError = false;
   let count = 0;
 
@@ -51,43 +45,6 @@ export function createService(given: ServiceParts) {
     }
   };
 
-  const loadModel = async (name: string) => guard.model(await given.parts.model(name, io.env));
-
-  async function open(): Promise<Opened> {
-    const options = await readOptions(args, await initialized.promise, note);
-    const folder = await realpath(io.cwd);
-    const journal = guard.journal(await (options.save ? given.parts.journal(io) : unsavedJournal()));
-    const kept = { journal, blobs: options.save ? await openBlobs(io) : null };
-    const parts = { io, folder, options, channel, clients, guard, loadModel, note };
-    const transcript = options.save ? transcriptFile(io, folder) : null;
-    const sdk = await buildAgent({
-      ...parts,
-      sessionId: () => sessionId,
-      transcriptPath: () => transcript?.path(sessionId) ?? '',
-    });
-    const session = await openFor(options, sdk, kept, folder);
-    sessionId = session.id;
-    const told = { mode: wireMode(sdk.agent.permissions.mode) };
-    const projection = messageProjection({
-      sessionId,
-      folder,
-      init: () => initMessage({ folder, sdk, told }),
-      models: (name) => sdk.agent.models.find(({ id }) => id === name) ?? {},
-      partial: options.partial,
-      hooks: options.hookEvents,
-    });
-    const opened: Opened = { session, sdk, options, kept, folder, projection, told };
-    for await (const event of journal.read(sessionId, 1)) projection.recall(event);
-    session.subscribe((event) => {
-      if (event.type === 'warning') note(`${event.code}: ${event.message}`);
-      const messages = projection.take(event);
-      const at = isDurable(event) ? event.at : Date.now();
-      for (const message of messages) transcript?.add(sessionId, message, at);
-      emit(messages.filter(({ isReplay }) => isReplay !== true || options.replay));
-    });
-    return opened;
-  }
-
   let isStopped = false;
   /** Without a session there is nothing to say: the process ends. */
   const broken = Promise.withResolvers<never>();
@@ -96,26 +53,34 @@ export function createService(given: ServiceParts) {
   function opened(): Promise<Opened> {
     if (isStopped) return Promise.reject(new Error('The session is over.'));
     if (opening === null) {
-      opening = open();
-      opening.catch(broken.reject);
+      opening = initialized.promise.then((first) => openAll({ ...given, clients, emit }, first));
+      opening.catch((error: unknown) => {
+        // The client looks for it in a result.
+        if (error instanceof ResumeRejected)
+          ended({ subtype: 'error_during_execution', is_error: true, errors: [error.message] }, args.text('resume'));
+        broken.reject(error);
+      });
     }
     return opening;
   }
 
   const conversation = createConversation(async (): Promise<ConversationParts> => {
-    const { session, sdk, options, projection } = await opened();
+    const now = await opened();
+    await now.refresh();
+    const { session, sdk, options, projection } = now;
+    const tell = (how: JsonObject): void => ended(how, session.id);
     return {
       session,
       budget: () => (options.maxCost === undefined ? null : options.maxCost - projection.spent()),
       answer: (one) => answerPending(channel, one),
-      failed: (message) => ended({ subtype: 'error_during_execution', is_error: true, errors: [guard.text(message)] }),
-      done: (message) => ended({ subtype: 'success', is_error: false, result: message }),
+      failed: (message) => tell({ subtype: 'error_during_execution', is_error: true, errors: [guard.text(message)] }),
+      done: (message) => tell({ subtype: 'success', is_error: false, result: message }),
       expand: (text) => expandCommand({ commands: sdk.commandSet }, text),
     };
   });
 
   /** The end of a turn that no run has told of. */
-  function ended(how: JsonObject): void {
+  function ended(how: JsonObject, sessionId = ''): void {
     count += 1;
     emit([
       {
@@ -151,7 +116,7 @@ export function createService(given: ServiceParts) {
         return initializeAnswer(await opened(), request);
       }
       if (typeof subtype !== 'string') throw new Refused('A control request needs a subtype.');
-      return { response: await answerRequest(subtype, request, { opened, conversation, clients, loadModel, io }) };
+      return { response: await answerRequest(subtype, request, { opened, conversation, clients }) };
     },
     /** Ends what is under way. */
     async stop(reason: string): Promise<void> {
@@ -173,9 +138,9 @@ export function createService(given: ServiceParts) {
 
   async function close(): Promise<void> {
     if (opening === null) return;
-    const { session, sdk, kept } = await opening;
+    const { session, pool, kept } = await opening;
     await session.close({ abort: true, reason: 'other' });
-    await sdk.servers?.close();
+    await pool.close();
     await kept.journal.close();
     opening = null;
   }

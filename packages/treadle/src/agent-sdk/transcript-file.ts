@@ -10,7 +10,8 @@ import { claudeFolder } from './settings/sources.ts';
 /** A copy of the conversation where the clients' own functions look for sessions. Nothing here reads it. */
 export interface TranscriptFile {
   path(sessionId: string): string;
-  add(sessionId: string, message: JsonObject, at: number): void;
+  /** Writes what belongs there. Returns what a client is told of it that keeps a copy itself; null for nothing. */
+  add(sessionId: string, message: JsonObject, at: number): JsonObject | null;
 }
 
 /** Null where there is no home to keep it in. */
@@ -24,7 +25,7 @@ export function transcriptFile(io: Pick<CliIo, 'env'>, folder: string): Transcri
   return {
     path,
     add(sessionId, { type, message, uuid, parent_tool_use_id: parent }, at) {
-      if ((type !== 'user' && type !== 'assistant') || parent !== null || typeof uuid !== 'string') return;
+      if ((type !== 'user' && type !== 'assistant') || parent !== null || typeof uuid !== 'string') return null;
       const row = {
         type,
         uuid,
@@ -43,7 +44,9 @@ export function transcriptFile(io: Pick<CliIo, 'env'>, folder: string): Transcri
         appendFileSync(path(sessionId), `${JSON.stringify(row)}\n`, { mode: 0o600 });
       } catch {
         // The session itself is kept elsewhere.
+        return null;
       }
+      return { type: 'transcript_mirror', filePath: path(sessionId), entries: [row] };
     },
   };
 }

@@ -53,16 +53,20 @@ async function saveInFolder(folder: string, record: TrustRecord | null, update: 
   if (file !== null && file.digest !== record?.[which]) {
     throw new UsageError(`${name} has other settings that nobody trusted. Look at it, and say --trust`);
   }
-  const text = updated(file?.text ?? '{}', path, update);
+  const digest = await writeBelow(folder, name, updated(file?.text ?? '{}', path, update));
+  const known = { trusted: record?.trusted ?? false, project: record?.project ?? null, local: record?.local ?? null };
+  return { ...record, ...known, [which]: digest };
+}
+
+/** Writes a file of a folder; returns its digest. */
+export async function writeBelow(folder: string, name: string, text: string): Promise<string> {
   const { openRoot } = await import('@treadle/tools');
   // By the root: a link in the folder must not lead the write elsewhere.
   await openRoot(folder).update(name, () => Buffer.from(text), {
     create: true,
     signal: new AbortController().signal,
   });
-  const digest = createHash('sha256').update(text).digest('hex');
-  const known = { trusted: record?.trusted ?? false, project: record?.project ?? null, local: record?.local ?? null };
-  return { ...record, ...known, [which]: digest };
+  return createHash('sha256').update(text).digest('hex');
 }
 
 /** A file's text with an update in it; what else it says is kept. */
@@ -71,10 +75,11 @@ function updated(text: string, path: string, update: FileUpdate): string {
   parseSettings({ path, text }, undefined);
   const settings = parseJson(text === '' ? '{}' : text) as JsonObject;
   const permissions = (settings['permissions'] ?? {}) as JsonObject;
-  return `${JSON.stringify({ ...settings, permissions: withUpdate(permissions, update) }, null, 2)}\n`;
+  return `${JSON.stringify({ ...settings, permissions: withPermissionUpdate(permissions, update) }, null, 2)}\n`;
 }
 
-function withUpdate(permissions: JsonObject, update: FileUpdate): JsonObject {
+/** What a settings file says of permissions, with an update in it. */
+export function withPermissionUpdate(permissions: JsonObject, update: FileUpdate): JsonObject {
   if (update.type === 'setMode') return { ...permissions, mode: update.mode };
   if ('directories' in update) {
     const before = (permissions['additionalDirectories'] ?? []) as readonly string[];

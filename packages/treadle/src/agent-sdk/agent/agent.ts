@@ -3,7 +3,6 @@ import {
   commandFolders,
   isActiveSkill,
   loadCommands,
-  loadPlugin,
   loadSkills,
   skillFolders,
   skillsPrompt,
@@ -12,9 +11,7 @@ import {
   type Plugin,
   type SkillSet,
 } from '@treadle/skills';
-import type { McpServers } from '@treadle/mcp';
 
-import type { CliIo } from '../../cli/io.ts';
 import { plainLine } from '../../cli/asking/plain-text.ts';
 import { defined } from '../../cli/defined.ts';
 import { defaultInstructions } from '../../cli/run/instructions.ts';
@@ -25,14 +22,13 @@ import type { AgentFile } from '../../settings/agent-files.ts';
 import { agentsOfClient, agentsOfFiles, agentTool } from './agents.ts';
 import { clientHooks } from '../client/hooks.ts';
 import { askQuestions } from '../client/permission-callback.ts';
-import { serversFor } from './mcp.ts';
-import { modelName, switchedModel, type SwitchedModel } from './models.ts';
+import type { SwitchedModel } from './models.ts';
 import type { SdkOptions } from '../options.ts';
 import type { SdkParts } from './parts.ts';
 import { permissionsFor } from './permissions.ts';
 import { DEFAULT_STYLE, outputStyles } from '../settings/output-styles.ts';
 import { hooksOfSettings } from '../settings/settings-hooks.ts';
-import { readSources, type ActingSettings, type Sources } from '../settings/sources.ts';
+import type { Sources } from '../settings/sources.ts';
 import { ownName, wireName } from '../wire/tools.ts';
 
 /** An agent, and what a client learns and changes of it. */
@@ -41,8 +37,6 @@ export interface SdkAgent {
   readonly model: SwitchedModel;
   /** Names of its tools as the client knows them. */
   readonly toolNames: readonly string[];
-  /** Its MCP servers; null for none. */
-  readonly servers: McpServers | null;
   readonly agents: readonly { readonly name: string; readonly description: string }[];
   /** What a prompt like `/name` means. */
   readonly commands: readonly { readonly name: string; readonly description: string; readonly argumentHint: string }[];
@@ -67,27 +61,17 @@ const OWN_COMMANDS = [
 
 /** The agent that a client has asked for. @throws UsageError for what can't be used. */
 export async function buildAgent(parts: SdkParts): Promise<SdkAgent> {
-  const { io, folder, options, note, guard } = parts;
-  const sources = await readSources(folder, io, { sources: options.sources, given: options.settings, note });
-  const settings = sources.settings;
-  const env = withVariables(io.env, settings);
-  const { loadModel } = parts;
-  const plugins = await pluginsFor(options, note);
-  const wanted = options.model ?? settings.findLast(({ model }) => model !== undefined)?.model;
-  const model = switchedModel(await loadModel(await modelName(wanted, env)));
+  const { folder, options, note, guard, sources, plugins, pool, model, loadModel } = parts;
+  const { settings } = sources;
   const { fallbackModel } = options;
-  const fallbacks = fallbackModel === undefined ? [] : [await loadModel(await modelName(fallbackModel, env))];
+  const fallbacks = fallbackModel === undefined ? [] : [await loadModel(fallbackModel)];
   const { re2Validator } = await import('@treadle/tools');
-  const servers = await serversFor({ ...parts, plugins, isTrusted: sources.isTrusted });
   const skills = await skillsFor(sources, plugins, options, note);
   const commandSet = await commandsFor(sources, plugins, note);
-  const offered = [
-    ...(await offeredTools(parts)),
-    ...[...(servers?.tools ?? []), ...skillTools(skills)].map(guard.tool),
-  ];
+  const offered = [...(await offeredTools(parts)), ...[...pool.tools, ...skillTools(skills)].map(guard.tool)];
   const known = [...offered.map(({ name }) => name), ...SOMETIMES];
   const chosen = chosenTools(offered, options.tools, note);
-  const permissions = permissionsFor(parts, settings, known);
+  const permissions = permissionsFor(parts, known);
   const files = [...(await agentsOfFiles(sources.folders, plugins, note)), ...agentsOfClient(options.agents)];
   const main = mainAgent(files, options);
   const agentParts = {
@@ -98,7 +82,7 @@ export async function buildAgent(parts: SdkParts): Promise<SdkAgent> {
     tools: chosen,
     permissions,
     knownTools: known,
-    loadModel: async (name: string) => loadModel(await modelName(name, env)),
+    loadModel,
     note,
   };
   const sub = hasTool(options.tools, 'agent') ? await agentTool(files, agentParts) : null;
@@ -127,7 +111,7 @@ export async function buildAgent(parts: SdkParts): Promise<SdkAgent> {
     ...(background.length > 0 ? { background: { tools: background.map(({ name }) => name), wake: true } } : {}),
     ...(options.schema === null ? {} : { output: { schema: options.schema } }),
     context: { recall: options.tools === undefined, pin: isActiveSkill },
-    limits: { ...NO_LIMITS, ...defined({ maxTurns: options.maxTurns }) },
+    limits: { ...NO_LIMITS, ...defined({ maxTurns: options.maxTurns, maxTotalTokens: options.taskBudget }) },
     ...defined({ thinking: options.thinking }),
     validator: re2Validator(),
   };
@@ -136,7 +120,6 @@ export async function buildAgent(parts: SdkParts): Promise<SdkAgent> {
     agent,
     model,
     toolNames: agent.toolDefinitions.map(({ name }) => wireName(name)),
-    servers,
     agents: files.map(({ name, description }) => ({ name, description })),
     commands: [
       ...OWN_COMMANDS,
@@ -148,28 +131,6 @@ export async function buildAgent(parts: SdkParts): Promise<SdkAgent> {
     outputStyles: [...styles.keys()],
     plugins: plugins.map(({ name, folder: path }) => ({ name, path })),
   };
-}
-
-/** The plugins that the client names itself, which is trust enough. @throws TreadleError for a folder that is none. */
-async function pluginsFor(
-  { pluginFolders, noMcpFolders }: SdkOptions,
-  note: (text: string) => void,
-): Promise<Plugin[]> {
-  const plugins = await Promise.all(
-    [...pluginFolders, ...noMcpFolders].map(async (folder) => {
-      const plugin = await loadPlugin(folder);
-      return noMcpFolders.includes(folder) ? { ...plugin, mcpServers: {} } : plugin;
-    }),
-  );
-  for (const { path, message } of plugins.flatMap(({ problems }) => problems))
-    note(plainLine(`The plugin ${path}: ${message}.`, 300));
-  return plugins;
-}
-
-/** The environment, with what settings add to it; what is set already stays as it is. */
-function withVariables(env: CliIo['env'], settings: readonly ActingSettings[]): CliIo['env'] {
-  const added = settings.flatMap(({ mayAllow, env: own }) => (mayAllow ? Object.entries(own) : []));
-  return { ...Object.fromEntries(added), ...env };
 }
 
 const hasTool = (wanted: readonly string[] | undefined, name: string): boolean =>
@@ -207,15 +168,22 @@ function hooksFor(
   tools: readonly string[],
 ): Hook[] {
   const { channel, folder, io, options, note, transcriptPath } = parts;
+  const project = options.configRoot ?? folder;
   const place = { channel, folder, transcriptPath, tools, note };
   const ofFiles = settings.flatMap(({ hooks, where, mayRun }) =>
-    hooks === null || !mayRun ? [] : hooksOfSettings(hooks, where, { folder, env: io.env, tools, note }),
+    hooks === null || !mayRun ? [] : hooksOfSettings(hooks, where, { folder, project, env: io.env, tools, note }),
   );
   const ofPlugins = plugins.flatMap(({ name, folder: root, hooks }) => {
     const env = { ...io.env, CLAUDE_PLUGIN_ROOT: root };
-    return hooksOfSettings(hooks, `the plugin ${name}`, { folder, env, tools, note });
+    return hooksOfSettings(hooks, `the plugin ${name}`, { folder, project, env, tools, note });
   });
-  return [...ofFiles, ...ofPlugins, ...clientHooks(options.hooks, place)];
+  const hooks = [...ofFiles, ...ofPlugins, ...clientHooks(options.hooks, place)];
+  // A session that goes on with other servers or settings neither ends nor begins.
+  return hooks.flatMap((hook) => {
+    if (hook.event === 'session_start' && parts.isBegun) return [];
+    if (hook.event !== 'session_end') return [hook];
+    return [{ ...hook, run: (...told: Parameters<Hook['run']>) => (parts.isMoving() ? undefined : hook.run(...told)) }];
+  });
 }
 
 async function skillsFor(

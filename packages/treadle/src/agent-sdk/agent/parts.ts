@@ -1,20 +1,32 @@
 import type { Model } from '@treadle/core';
+import type { Plugin } from '@treadle/skills';
 
 import type { KeyGuard } from '../../cli/asking/keys.ts';
 import type { CliIo } from '../../cli/io.ts';
 import type { Channel } from '../lines/channel.ts';
-import type { ClientServers } from '../client/servers.ts';
 import type { SdkOptions } from '../options.ts';
+import type { Sources } from '../settings/sources.ts';
+import type { SwitchedModel } from './models.ts';
+import type { ServerPool } from './server-pool.ts';
 
 /** What an agent is made with. */
 export interface SdkParts {
+  /** With the variables that settings add to the environment. */
   readonly io: CliIo;
   readonly folder: string;
   readonly options: SdkOptions;
   readonly channel: Channel;
-  readonly clients: ClientServers;
   readonly guard: KeyGuard;
+  /** By the name that a client knows; an empty one is the model of the environment. */
   readonly loadModel: (name: string) => Promise<Model>;
+  readonly model: SwitchedModel;
+  readonly sources: Sources;
+  readonly plugins: readonly Plugin[];
+  readonly pool: ServerPool;
+  /** Whether the session has begun before this agent takes it over. */
+  readonly isBegun: boolean;
+  /** Whether the session is just handed to another agent. */
+  readonly isMoving: () => boolean;
   readonly sessionId: () => string;
   readonly transcriptPath: () => string;
   readonly note: (text: string) => void;

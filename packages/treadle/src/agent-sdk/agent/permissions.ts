@@ -7,6 +7,7 @@ import type { SdkParts } from './parts.ts';
 import { askClient } from '../client/permission-callback.ts';
 import { UsageError } from '../../cli/usage-error.ts';
 import { checkedRules } from './rules.ts';
+import { claudeSettingsSaver } from '../settings/save.ts';
 import type { ActingSettings } from '../settings/sources.ts';
 
 /** What the session may do: by the flags, by the settings that act, and by what the client says when it is asked. */
@@ -18,16 +19,17 @@ export function permissionsFor(
     note,
     channel,
     sessionId,
-  }: Pick<SdkParts, 'folder' | 'options' | 'io' | 'note' | 'channel' | 'sessionId'>,
-  settings: readonly ActingSettings[],
+    sources,
+  }: Pick<SdkParts, 'folder' | 'options' | 'io' | 'note' | 'channel' | 'sessionId' | 'sources'>,
   tools: readonly string[],
 ): PermissionOptions {
   const home = io.env['HOME'];
+  const { settings } = sources;
   const flags = { source: 'cliArg', tools, note } as const;
   const place = { base: folder, home };
   return {
     mode: options.mode ?? modeOf(settings),
-    allowBypass: options.mayBypass || options.mode === 'bypass',
+    allowBypass: options.mayBypass,
     settings: [
       checkedRules({ allow: options.allowed }, place, { ...flags, where: 'allowedTools' }),
       checkedRules({ deny: options.disallowed }, place, { ...flags, where: 'disallowedTools' }),
@@ -45,7 +47,8 @@ export function permissionsFor(
         mayAllow ? directories.map((path) => absolute(path, base, home)) : [],
       ),
     ],
-    canUseTool: options.asksClient ? askClient({ channel, folder, sessionId }) : nobody,
+    canUseTool: options.asksClient ? askClient({ channel, folder, sessionId, place }) : nobody,
+    saveUpdate: claudeSettingsSaver({ io, sources, wanted: options.sources }),
   };
 }
 

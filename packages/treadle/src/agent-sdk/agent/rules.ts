@@ -1,33 +1,8 @@
 import { errorText, type JsonValue } from '@treadle/core';
 import { checkRule, type PermissionSettings } from '@treadle/core/permissions';
 
-import { join } from 'node:path';
-
 import { UsageError } from '../../cli/usage-error.ts';
-import { ownName } from '../wire/tools.ts';
-
-/** How paths in rules are read: `//x` is absolute, `/x` begins where the rules are from, `~/x` in the home folder. */
-export interface RulePlace {
-  /** Where `/x` begins. */
-  readonly base: string;
-  readonly home: string | undefined;
-}
-
-const OF_FILES: ReadonlySet<string> = new Set(['read_file', 'write_file', 'edit_file', 'list_files', 'search']);
-
-/** A rule of the protocol as core writes it. The names of tools are known to core. */
-function ownRule(rule: string, { base, home }: RulePlace): string {
-  const [, name = rule, inside] = /^([^(]+)\((.*)\)$/s.exec(rule.trim()) ?? [];
-  if (inside === undefined || !OF_FILES.has(ownName(name))) return rule;
-  return `${name}(${ownPath(inside, base, home)})`;
-}
-
-function ownPath(path: string, base: string, home: string | undefined): string {
-  if (path.startsWith('//')) return path.slice(1);
-  if (path.startsWith('~/') && home !== undefined) return join(home, path.slice(2));
-  if (path.startsWith('/')) return join(base, path);
-  return path.startsWith('./') ? path.slice(2) : path;
-}
+import { ownRule, type RulePlace } from '../wire/rule-paths.ts';
 
 /** Rules as somebody wrote them, by what they do. */
 export type WrittenRules = Readonly<Partial<Record<'allow' | 'ask' | 'deny', readonly string[]>>>;

@@ -10,6 +10,7 @@ import type { UserAnswer, UserQuestion } from '@treadle/core/tools';
 
 import type { Channel } from '../lines/channel.ts';
 import { ownUpdates, wireUpdate } from '../wire/permissions.ts';
+import type { RulePlace } from '../wire/rule-paths.ts';
 import { ownInput, wireInput, wireName } from '../wire/tools.ts';
 
 /** Whom permissions are asked of: the client, in the session's folder. */
@@ -17,11 +18,13 @@ export interface Asker {
   readonly channel: Channel;
   readonly folder: string;
   readonly sessionId: () => string;
+  /** Where paths in rules begin. */
+  readonly place: RulePlace;
 }
 
 /** Asks the client whether a call may run. Whatever goes wrong is a no. */
 export const askClient =
-  ({ channel, folder, sessionId }: Asker): CanUseTool =>
+  ({ channel, folder, sessionId, place }: Asker): CanUseTool =>
   async (toolName, input, question) => {
     const told = wireInput(toolName, input, folder);
     const answer = await channel.request(
@@ -38,7 +41,7 @@ export const askClient =
       },
       question.signal,
     );
-    return resultOf(answer, toolName, told);
+    return resultOf(answer, toolName, told, place);
   };
 
 function reasonOf({ reason, rule, access }: PermissionQuestion): JsonObject {
@@ -53,9 +56,9 @@ function reasonOf({ reason, rule, access }: PermissionQuestion): JsonObject {
 
 const isBelow = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
 
-function resultOf(answer: JsonObject, toolName: string, told: JsonObject): PermissionResult {
+function resultOf(answer: JsonObject, toolName: string, told: JsonObject, place: RulePlace): PermissionResult {
   const { behavior, message, interrupt, updatedInput } = answer;
-  const updatedPermissions = ownUpdates(answer['updatedPermissions']);
+  const updatedPermissions = ownUpdates(answer['updatedPermissions'], place);
   const updates = updatedPermissions.length === 0 ? {} : { updatedPermissions };
   if (behavior === 'allow') {
     // Some clients always say what the input is to be.

@@ -5,31 +5,14 @@ import { PROTOCOL_VERSION } from '../protocol-version.ts';
 import type { Opened } from './opened.ts';
 import { DEFAULT_STYLE } from '../settings/output-styles.ts';
 
-/** The words of the protocol for how a server is doing. */
-const STATES: Readonly<Record<string, string>> = {
-  starting: 'pending',
-  ready: 'connected',
-  failed: 'failed',
-  needs_login: 'needs-auth',
-  closed: 'failed',
-};
-
-/** How the session's MCP servers are doing. */
-export const serverStates = ({ sdk }: Pick<Opened, 'sdk'>): JsonObject[] =>
-  (sdk.servers?.status ?? []).map(({ name, state, problem }) => ({
-    name,
-    status: STATES[state] ?? 'failed',
-    ...(problem === undefined ? {} : { error: problem }),
-  }));
-
 /** What the session has now: told at the beginning of each turn. */
-export function initMessage({ folder, sdk, told }: Pick<Opened, 'folder' | 'sdk' | 'told'>): JsonObject {
+export function initMessage({ folder, sdk, pool, told }: Pick<Opened, 'folder' | 'sdk' | 'pool' | 'told'>): JsonObject {
   return {
     apiKeySource: 'user',
     claude_code_version: PROTOCOL_VERSION,
     cwd: folder,
     tools: sdk.toolNames,
-    mcp_servers: serverStates({ sdk }).map(({ name = '', status = '' }) => ({ name, status })),
+    mcp_servers: pool.states.map(({ name = '', status = '' }) => ({ name, status })),
     model: sdk.model.id,
     permissionMode: told.mode,
     slash_commands: sdk.commands.map(({ name }) => name),
@@ -41,16 +24,21 @@ export function initMessage({ folder, sdk, told }: Pick<Opened, 'folder' | 'sdk'
   };
 }
 
+/** The models that a client may choose by a short name: every other one goes by `provider/model`. */
+export const modelList = ({ model: { id, provider } }: Opened['sdk']): JsonObject[] => [
+  { value: 'default', displayName: id, description: `${provider}/${id}`, resolvedModel: id },
+];
+
 /** What a client learns of the session before it begins. */
 export function initializeAnswer({ sdk }: Opened, request: JsonObject): Answer {
-  const { id, provider } = sdk.model;
+  const { provider } = sdk.model;
   return {
     response: {
       commands: sdk.commands.map((command) => ({ ...command })),
       agents: sdk.agents.map((agent) => ({ ...agent })),
       output_style: sdk.outputStyle,
       available_output_styles: [DEFAULT_STYLE, ...sdk.outputStyles],
-      models: [{ value: 'default', displayName: id, description: `${provider}/${id}`, resolvedModel: id }],
+      models: modelList(sdk),
       account: { apiKeySource: 'user', apiProvider: provider },
       claude_code_version: PROTOCOL_VERSION,
       ...(request['hooks'] === undefined ? {} : { hooks_applied: true, hook_on_failure_supported: true }),

@@ -1,23 +1,25 @@
-import { sessionsOf, type JsonObject, type Model } from '@treadle/core';
+import { sessionsOf, type JsonObject } from '@treadle/core';
 import { isJsonObject } from '@treadle/core/json';
 
-import type { CliIo } from '../../cli/io.ts';
-import { Refused } from '../lines/channel.ts';
+import { thinkingBudget } from '../agent/models.ts';
 import type { ClientServers } from '../client/servers.ts';
 import type { Conversation } from '../conversation.ts';
-import { serverStates } from './init.ts';
-import { modelName, thinkingBudget } from '../agent/models.ts';
+import { Refused } from '../lines/channel.ts';
+import { PROTOCOL_VERSION } from '../protocol-version.ts';
+import { ownMode, WIRE_MODES, wireMode } from '../wire/permissions.ts';
+import { contextUsage } from './context-usage.ts';
+import { applyFlagSettings } from './flag-settings.ts';
+import { modelList } from './init.ts';
 import type { Opened } from './opened.ts';
 import { rewindFiles } from './rewind.ts';
-import { ownMode, WIRE_MODES, wireMode } from '../wire/permissions.ts';
+import { setServers } from './servers.ts';
+import { sessionCost } from './session-cost.ts';
 
 /** What requests are answered with. */
 export interface RequestParts {
   readonly opened: () => Promise<Opened>;
   readonly conversation: Conversation;
   readonly clients: ClientServers;
-  readonly loadModel: (name: string) => Promise<Model>;
-  readonly io: CliIo;
 }
 
 type Handler = (request: JsonObject, parts: RequestParts) => Promise<JsonObject>;
@@ -28,7 +30,22 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   set_permission_mode: setMode,
   set_model: setModel,
   set_max_thinking_tokens: setThinking,
-  mcp_status: async (_, { opened }) => ({ mcpServers: serverStates(await opened()) }),
+  apply_flag_settings: async ({ settings }, { opened }) => applyFlagSettings(settings, await opened()),
+  list_models: async (_, { opened }) => ({ models: modelList((await opened()).sdk) }),
+  get_binary_version: async () => ({ version: PROTOCOL_VERSION }),
+  get_context_usage: async (_, { opened }) => contextUsage(await opened()),
+  get_session_cost: async (_, { opened }) => sessionCost(await opened()),
+  mcp_status: async (_, { opened }) => ({ mcpServers: [...(await opened()).pool.states] }),
+  mcp_set_servers: async ({ servers }, { opened }) => setServers(servers, await opened()),
+  mcp_toggle: async ({ serverName, enabled }, { opened }) => {
+    if (typeof enabled !== 'boolean') throw new Refused('The request needs enabled, true or false.');
+    await (await opened()).pool.toggle(textOf(serverName, 'serverName'), enabled);
+    return {};
+  },
+  mcp_reconnect: async ({ serverName }, { opened }) => {
+    await (await opened()).pool.reconnect(textOf(serverName, 'serverName'));
+    return {};
+  },
   mcp_message: async ({ server_name: name, message }, { clients }) => {
     if (typeof name === 'string' && isJsonObject(message)) clients.take(name, message);
     return {};
@@ -79,10 +96,9 @@ async function setMode({ mode: word }: JsonObject, { opened }: RequestParts): Pr
   return { mode: told.mode };
 }
 
-async function setModel({ model }: JsonObject, { opened, loadModel, io }: RequestParts): Promise<JsonObject> {
-  const { sdk, options } = await opened();
-  const name = typeof model === 'string' && model !== 'default' ? model : options.model;
-  sdk.model.switchTo(await loadModel(await modelName(name, io.env)));
+async function setModel({ model }: JsonObject, { opened }: RequestParts): Promise<JsonObject> {
+  const { sdk, options, loadModel } = await opened();
+  sdk.model.switchTo(await loadModel(typeof model === 'string' && model !== 'default' ? model : (options.model ?? '')));
   return {};
 }
 

@@ -8,6 +8,8 @@ import { hookTranslation, usableMatcher } from '../client/hooks.ts';
 /** What hooks of settings files are made with. */
 export interface SettingsHookParts {
   readonly folder: string;
+  /** What the commands know as the project: `CLAUDE_PROJECT_DIR`. */
+  readonly project: string;
   readonly env: CliIo['env'];
   readonly tools: readonly string[];
   readonly note: (text: string) => void;
@@ -19,7 +21,7 @@ export interface SettingsHookParts {
  * @throws TreadleError `invalid_definition` for a hook of a known event that can't be understood.
  */
 export function hooksOfSettings(given: JsonObject, where: string, parts: SettingsHookParts): Hook[] {
-  const { folder, env, note } = parts;
+  const { folder, project, env, note } = parts;
   const settings: Record<string, JsonValue> = {};
   for (const [name, groups] of Object.entries(given)) {
     const event = hookEventOf(name);
@@ -37,6 +39,6 @@ export function hooksOfSettings(given: JsonObject, where: string, parts: Setting
       : (groups ?? null);
     settings[name] = usable;
   }
-  const environment = { ...env, CLAUDE_PROJECT_DIR: folder };
+  const environment = { ...env, CLAUDE_PROJECT_DIR: project };
   return hooksFromSettings(settings, { folder, source: where, environment, translate: hookTranslation(folder) });
 }

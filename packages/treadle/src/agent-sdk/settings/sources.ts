@@ -34,6 +34,12 @@ export function claudeFolder({ env }: Pick<CliIo, 'env'>): string | null {
   return own || (home ? join(home, '.claude') : null);
 }
 
+/** The environment, with what settings add to it; what is set already stays as it is. */
+export function withVariables(env: CliIo['env'], settings: readonly ActingSettings[]): CliIo['env'] {
+  const added = settings.flatMap(({ mayAllow, env: own }) => (mayAllow ? Object.entries(own) : []));
+  return { ...Object.fromEntries(added), ...env };
+}
+
 /**
  * Reads the settings that a client wants read. Those of a folder act once the folder is trusted (`treadle run --trust`);
  * its hooks, and what the user's own local file allows, while the files are those that were trusted.
@@ -46,15 +52,18 @@ export async function readSources(
   {
     sources,
     given,
+    root = folder,
     note,
   }: {
     readonly sources: readonly SettingSource[];
     readonly given: readonly GivenSettings[];
+    /** Whose `.claude` is the project's: that of another checkout of it, for one in `folder` that nobody trusts. */
+    readonly root?: string | undefined;
     readonly note: (text: string) => void;
   },
 ): Promise<Sources> {
-  const found = await findFolderSettings(folder, io);
-  const record = found.trust.get(folder);
+  const found = await findFolderSettings(root, io);
+  const record = found.trust.get(root);
   const isTrusted = record?.trusted === true;
   const user = claudeFolder(io);
   const settings: ActingSettings[] = given.map(({ where, settings: value }) => ({
@@ -70,13 +79,14 @@ export async function readSources(
     const all = { source: 'userSettings', mayAllow: true, mayRun: true, base: user } as const;
     if (file) settings.push({ ...readClaudeSettings(settingsObject(file.text, path), path, note), ...all });
   }
-  for (const file of await claudeSettingsOf(folder)) {
+  for (const file of await claudeSettingsOf(root)) {
     if (!sources.includes(file.kind)) continue;
-    if (!isTrusted) {
+    const isSame = record?.others?.[file.name] === file.digest;
+    // One that was written here on the user's word acts by itself.
+    if (!isTrusted && !isSame) {
       note(`${file.name} left alone: nobody has trusted this folder. treadle run --trust does.`);
       continue;
     }
-    const isSame = record?.others?.[file.name] === file.digest;
     if (!isSame) note(`${file.name} changed since this folder was trusted: only what denies and asks acts.`);
     settings.push({
       ...readClaudeSettings(settingsObject(file.text, file.path), file.path, note),
@@ -92,11 +102,11 @@ export async function readSources(
     settings,
     folders: [
       ...(sources.includes('user') && user !== null ? [user] : []),
-      ...(usesProject ? [join(folder, '.claude')] : []),
+      ...(usesProject ? [join(root, '.claude')] : []),
     ],
     places: {
       ...(sources.includes('user') && home ? { home } : {}),
-      ...(usesProject ? { project: folder } : {}),
+      ...(usesProject ? { project: root } : {}),
     },
     isTrusted,
     found,

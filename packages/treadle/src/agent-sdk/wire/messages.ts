@@ -78,6 +78,8 @@ export function messageProjection(options: ProjectionOptions) {
     },
     /** US dollars that this process has spent, as far as that is known. */
     spent: results.spent,
+    /** The same by model. */
+    modelUsage: results.modelUsage,
   };
 }
 

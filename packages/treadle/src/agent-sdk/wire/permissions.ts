@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue, PermissionMode, PermissionUpdate } from '@treadle/core';
 import { isJsonObject } from '@treadle/core/json';
 
+import { isAboutFiles, ownRule, type RulePlace } from './rule-paths.ts';
 import { ownName, wireName } from './tools.ts';
 
 /** The protocol's words for the modes. */
@@ -20,10 +21,18 @@ export const ownMode = (mode: unknown): PermissionMode | undefined => MODES.find
 /** The words that a mode may be. */
 export const WIRE_MODES: readonly string[] = MODES.map(([, theirs]) => theirs);
 
-/** `bash(git status)` in two parts, with the protocol's name of the tool. */
-function wireRule(rule: string): JsonObject {
+/** `bash(git status)` in two parts, with the protocol's name of the tool. There `//x` is absolute. */
+function wireRule(rule: string): { readonly toolName: string; readonly ruleContent?: string } {
   const [, name = rule, content] = /^([^(]+)\((.*)\)$/s.exec(rule) ?? [];
-  return { toolName: wireName(name), ...(content === undefined ? {} : { ruleContent: content }) };
+  if (content === undefined) return { toolName: wireName(name) };
+  const isAbsolute = isAboutFiles(name) && content.startsWith('/');
+  return { toolName: wireName(name), ruleContent: isAbsolute ? `/${content}` : content };
+}
+
+/** A rule as settings files of the protocol have it. */
+export function wireRuleText(rule: string): string {
+  const { toolName, ruleContent } = wireRule(rule);
+  return ruleContent === undefined ? toolName : `${toolName}(${ruleContent})`;
 }
 
 export function wireUpdate(update: PermissionUpdate): JsonObject {
@@ -35,9 +44,10 @@ export function wireUpdate(update: PermissionUpdate): JsonObject {
 /**
  * The updates of an answer, as core takes them; it checks them itself.
  *
+ * @param place where paths in rules begin
  * @throws Error for one that has no meaning here.
  */
-export function ownUpdates(value: JsonValue | undefined): PermissionUpdate[] {
+export function ownUpdates(value: JsonValue | undefined, place: RulePlace): PermissionUpdate[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw new Error('updatedPermissions must be a list.');
   return (value as readonly JsonValue[]).map((update) => {
@@ -47,13 +57,16 @@ export function ownUpdates(value: JsonValue | undefined): PermissionUpdate[] {
     const kept = { ...update, destination: destination === 'cliArg' ? 'session' : destination };
     if (update['type'] === 'setMode') return { ...kept, mode: ownMode(mode) ?? mode } as unknown as PermissionUpdate;
     if (!Array.isArray(rules)) return kept as unknown as PermissionUpdate;
-    return { ...kept, rules: (rules as readonly JsonValue[]).map(ownRule) } as unknown as PermissionUpdate;
+    return {
+      ...kept,
+      rules: (rules as readonly JsonValue[]).map((rule) => ownRuleOf(rule, place)),
+    } as unknown as PermissionUpdate;
   });
 }
 
-function ownRule(rule: JsonValue): string {
+function ownRuleOf(rule: JsonValue, place: RulePlace): string {
   const { toolName, ruleContent } = isJsonObject(rule) ? rule : {};
   if (typeof toolName !== 'string') throw new Error('A rule of updatedPermissions has no toolName.');
   const name = ownName(toolName);
-  return typeof ruleContent === 'string' && ruleContent !== '' ? `${name}(${ruleContent})` : name;
+  return typeof ruleContent === 'string' && ruleContent !== '' ? ownRule(`${name}(${ruleContent})`, place) : name;
 }

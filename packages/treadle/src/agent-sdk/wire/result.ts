@@ -68,6 +68,8 @@ export function resultProjection(folder: string, facts: ModelFacts) {
     takeOfChild: spend,
     /** US dollars that this process has spent, as far as that is known. */
     spent: (): number => totalOf(costs.values()),
+    /** The same by model. */
+    modelUsage: () => modelUsage(costs.values(), facts),
     /** What the run that has ended came to. */
     result(event: Extract<DurableEvent, { readonly type: 'run_ended' }>): JsonObject {
       const result = fold !== null && event.runId === runId ? fold.result() : null;
@@ -111,7 +113,7 @@ const denials = (result: RunResult | null, folder: string): JsonObject[] =>
 const totalOf = (tables: Iterable<CostTableFold>): number =>
   [...tables].reduce((sum, table) => sum + table.table().total.costAtLeast, 0);
 
-function modelUsage(tables: Iterable<CostTableFold>, facts: ModelFacts): JsonObject {
+function modelUsage(tables: Iterable<CostTableFold>, facts: ModelFacts) {
   const models = new Map<string, Record<string, number>>();
   for (const table of tables) {
     for (const { model, usage, costAtLeast } of table.table().models) {

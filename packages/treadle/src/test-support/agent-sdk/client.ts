@@ -24,7 +24,7 @@ interface HookMatcher {
 }
 
 /** A server in the client's process. */
-interface OwnServer {
+export interface OwnServer {
   readonly type: 'sdk';
   readonly name: string;
   /** Answers one message of JSON-RPC; null for a notification. */
@@ -64,6 +64,8 @@ export interface Options {
   readonly agent?: string;
   readonly title?: string;
   readonly mcpServers?: Readonly<Record<string, Json | OwnServer>>;
+  /** Servers in this process that are set later, by mcp_set_servers. */
+  readonly ownServers?: Readonly<Record<string, OwnServer>>;
   readonly hooks?: Readonly<Record<string, readonly HookMatcher[]>>;
   readonly canUseTool?: CanUseTool;
   readonly onElicitation?: (request: Json) => Promise<Json>;
@@ -246,7 +248,8 @@ export function query(
         return callback(asked['input'] as Json, asked['tool_use_id'] as string | undefined);
       }
       case 'mcp_message': {
-        const server = options.mcpServers?.[String(asked['server_name'])];
+        const name = String(asked['server_name']);
+        const server = options.mcpServers?.[name] ?? options.ownServers?.[name];
         if (!server || !isOwn(server)) throw new Error('There is no such server.');
         const reply = await server.answer(asked['message'] as Json);
         return { mcp_response: reply ?? { jsonrpc: '2.0', result: {}, id: 0 } };

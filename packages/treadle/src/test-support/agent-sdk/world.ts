@@ -1,6 +1,7 @@
 // A folder, a provider, and the executable between them: what conversations of clients are tested in.
 
 import { fakeProvider } from '@treadle/testing';
+import { expect } from 'vitest';
 
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -8,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 import { temporaryFolder } from '../harness.ts';
 import { query, userMessage, type Json, type Options, type Query, type Testing, type UserMessage } from './client.ts';
+import { transcript } from './transcript.ts';
 
 const executable = join(dirname(fileURLToPath(import.meta.url)), '../../../bin/treadle-agent-sdk.js');
 
@@ -64,6 +66,23 @@ export async function all(running: AsyncIterable<Json>): Promise<Json[]> {
   for await (const message of running) messages.push(message);
   return messages;
 }
+
+/** A transcript of a conversation, for its golden file. */
+export function recorded(w: { readonly folder: string; readonly home: string }) {
+  const lines = transcript({
+    [w.folder]: '/work',
+    [w.home]: '/home',
+    [w.folder.replaceAll(/[^A-Za-z0-9]/g, '-')]: '-work',
+    [dirname(w.folder)]: '/place',
+  });
+  const golden = join(dirname(fileURLToPath(import.meta.url)), '../../agent-sdk/golden');
+  return {
+    testing: { onLine: lines.onLine },
+    matches: (name: string) => expect(lines.text()).toMatchFileSnapshot(join(golden, `${name}.jsonl`)),
+  };
+}
+
+export const last = (messages: readonly Json[]): Json => messages.at(-1) ?? {};
 
 /** Messages of the user's that a test gives one by one. */
 export function prompts() {

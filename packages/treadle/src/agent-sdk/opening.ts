@@ -1,0 +1,142 @@
+import { isDurable, openSession, type JsonObject, type Session } from '@treadle/core';
+import { hasEnded } from '@treadle/core/tools';
+
+import { realpath } from 'node:fs/promises';
+
+import { keyGuard } from '../cli/asking/keys.ts';
+import type { CliIo } from '../cli/io.ts';
+import { openBlobs, unsavedJournal, type CliParts } from '../cli/parts.ts';
+import { buildAgent, type SdkAgent } from './agent/agent.ts';
+import { serversFor } from './agent/mcp.ts';
+import { modelName, switchedModel } from './agent/models.ts';
+import { pluginsFor } from './agent/plugins.ts';
+import type { Arguments } from './arguments.ts';
+import type { ClientServers } from './client/servers.ts';
+import type { Channel } from './lines/channel.ts';
+import { readOptions } from './options.ts';
+import { keptWith, openFor, type Kept } from './resume.ts';
+import { initMessage } from './requests/init.ts';
+import type { Opened } from './requests/opened.ts';
+import { readSources, withVariables, type Sources } from './settings/sources.ts';
+import { transcriptFile } from './transcript-file.ts';
+import { messageProjection } from './wire/messages.ts';
+import { wireMode } from './wire/permissions.ts';
+
+/** What a session is opened with. */
+export interface OpeningParts {
+  readonly args: Arguments;
+  readonly io: CliIo;
+  readonly parts: CliParts;
+  readonly channel: Channel;
+  readonly clients: ClientServers;
+  readonly emit: (messages: readonly JsonObject[]) => void;
+  readonly note: (text: string) => void;
+}
+
+/** Opens the session that the arguments mean, with the agent that the client asks for. */
+export async function openAll(given: OpeningParts, initialize: JsonObject): Promise<Opened> {
+  const { channel, clients, emit } = given;
+  const options = await readOptions(given.args, initialize, given.note);
+  const folder = await realpath(given.io.cwd);
+  const flags: { settings: JsonObject } = { settings: {} };
+  const sourcesWith = (own: JsonObject) =>
+    readSources(folder, given.io, {
+      sources: options.sources,
+      given: [...options.settings, { where: 'apply_flag_settings', settings: own }],
+      root: options.configRoot,
+      note: given.note,
+    });
+  const sources = await sourcesWith({});
+  // What settings add to the environment is for models, servers and hooks. Where sessions are kept is not theirs to say.
+  const io = { ...given.io, env: withVariables(given.io.env, sources.settings) };
+  const guard = await keyGuard(io.env);
+  const note = (text: string): void => given.note(guard.text(text));
+  const loadModel = async (name: string) =>
+    guard.model(await given.parts.model(await modelName(name === '' ? undefined : name, io.env), io.env));
+  const kept: Kept = {
+    journal: guard.journal(await (options.save ? given.parts.journal(given.io) : unsavedJournal())),
+    blobs: options.save ? await openBlobs(given.io) : null,
+  };
+  const transcript = options.save ? transcriptFile(given.io, folder) : null;
+  const plugins = await pluginsFor(options, note);
+  const named = options.model ?? sources.settings.findLast(({ model }) => model !== undefined)?.model ?? '';
+  const model = switchedModel(await loadModel(named));
+  const pool = await serversFor({ io, folder, options, clients, plugins, isTrusted: sources.isTrusted, note });
+  let session: Session | null = null;
+  const sessionId = (): string => session?.id ?? '';
+  let sdk: SdkAgent;
+  /** Whether the session goes on with another agent, which is neither an end nor a beginning. */
+  let isMoving = false;
+  let hasRun = false;
+  const build = (by: Sources): Promise<SdkAgent> =>
+    buildAgent({
+      ...{ io, folder, options, channel, guard, loadModel, note, plugins, pool, model, sessionId, sources: by },
+      transcriptPath: () => transcript?.path(sessionId()) ?? '',
+      isMoving: () => isMoving,
+      isBegun: hasRun,
+    });
+  sdk = await build(sources);
+  let tools = pool.tools;
+  let settings = flags.settings;
+  let now = await openFor(options, sdk, kept, folder);
+  session = now;
+  const told = { mode: wireMode(sdk.agent.permissions.mode) };
+  const projection = messageProjection({
+    sessionId: now.id,
+    folder,
+    init: () => initMessage({ folder, sdk, pool, told }),
+    models: (name) => sdk.agent.models.find(({ id }) => id === name) ?? {},
+    partial: options.partial,
+    hooks: options.hookEvents,
+  });
+  for await (const event of kept.journal.read(now.id, 1)) projection.recall(event);
+  let unsubscribe = subscribe();
+
+  function subscribe(): () => void {
+    return now.subscribe((event) => {
+      if (event.type === 'warning') note(`${event.code}: ${event.message}`);
+      if (event.type === 'run_started') hasRun = true;
+      const messages = projection.take(event);
+      const at = isDurable(event) ? event.at : Date.now();
+      for (const message of messages) {
+        const row = transcript?.add(now.id, message, at);
+        if (row && options.mirror) emit([row]);
+      }
+      emit(messages.filter(({ isReplay }) => isReplay !== true || options.replay));
+    });
+  }
+
+  /** Between turns, and while nothing goes on in the background: that would end with the session's old agent. */
+  async function refresh(): Promise<void> {
+    const isSame = settings === flags.settings && tools.length === pool.tools.length;
+    if (isSame && tools.every((tool, index) => tool === pool.tools[index])) return;
+    if (now.status !== 'idle' || now.tasks.list().some(({ status }) => !hasEnded(status))) return;
+    const next = await build(await sourcesWith(flags.settings));
+    isMoving = true;
+    try {
+      unsubscribe();
+      await now.close();
+      now = await openSession(next.agent, now.id, keptWith(kept));
+    } finally {
+      isMoving = false;
+    }
+    [sdk, tools, settings, session] = [next, pool.tools, flags.settings, now];
+    unsubscribe = subscribe();
+  }
+
+  return {
+    get session() {
+      return now;
+    },
+    get sdk() {
+      return sdk;
+    },
+    ...{ options, kept, folder, projection, told, pool, flags, io, guard, loadModel, refresh },
+    clients,
+    async take(changed) {
+      const { agent } = await build(await sourcesWith(changed));
+      flags.settings = changed;
+      return agent;
+    },
+  };
+}
