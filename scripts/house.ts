@@ -116,7 +116,7 @@ interface Row {
 // prettier-ignore
 const LINES = {
   house: 66_000,
-  mcp: 3_470,
+  mcp: 3_490,
   types: 470,
   toolSearch: 690,
   code: 445,
@@ -131,7 +131,7 @@ const LINES = {
   stores: 1_230,
   plugins: 965,
   firstrun: 1_340,
-  agentSdk: 3_400,
+  agentSdk: 3_750,
   acp: 1_720,
   s3: 200,
 };
