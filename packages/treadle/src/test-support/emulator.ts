@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module';
 
 interface Line {
+  readonly isWrapped: boolean;
   translateToString(trimRight: boolean): string;
 }
 
@@ -41,6 +42,8 @@ export interface Emulator {
   lines(): Promise<string[]>;
   /** The screen alone. */
   screen(): Promise<string[]>;
+  /** How many rows were too long for their row, and went on in the next. */
+  overlong(): Promise<number>;
   /** From 0, in the whole of history and screen. */
   cursor(): Promise<{ readonly row: number; readonly column: number }>;
   readonly title: () => string;
@@ -91,6 +94,12 @@ export function createEmulator(columns: number, rows: number): Emulator {
       await settled();
       const { baseY } = terminal.buffer.active;
       return read(baseY, baseY + terminal.rows);
+    },
+    async overlong() {
+      await settled();
+      const { active } = terminal.buffer;
+      const rows = Array.from({ length: active.length }, (_, row) => active.getLine(row));
+      return rows.filter((row) => row?.isWrapped === true).length;
     },
     async cursor() {
       await settled();

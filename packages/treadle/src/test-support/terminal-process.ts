@@ -36,6 +36,8 @@ export interface TerminalOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly columns?: number;
   readonly rows?: number;
+  /** It answers no questions, like an old terminal. */
+  readonly isMute?: boolean;
   /** Instead of the command line. */
   readonly command?: readonly string[];
 }
@@ -60,7 +62,7 @@ export function startInTerminal(args: readonly string[], options: TerminalOption
     },
   });
   pty.onData((text) => emulator.write(text));
-  emulator.onAnswer((bytes) => pty.write(bytes));
+  if (options.isMute !== true) emulator.onAnswer((bytes) => pty.write(bytes));
   const ended = new Promise<number>(
     (resolve) => void pty.onExit(({ exitCode, signal }) => resolve(exitCode || (signal ?? 0))),
   );

@@ -3,6 +3,8 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 
+import { exactLine } from '../asking/plain-text.ts';
+
 /** Paths that are offered at most. */
 const MOST = 50_000;
 /** Characters of a command's output that are kept. */
@@ -15,7 +17,9 @@ export function fileList(folder: string): (changed: () => void) => readonly stri
   return (changed) => {
     looking ??= (async () => {
       const git = await output('git', ['ls-files', '-co', '--exclude-standard', '-z'], folder);
-      paths = git.code === 0 ? git.text.split('\0').filter((path) => path !== '') : await walk(folder);
+      const found = git.code === 0 ? git.text.split('\0').filter((path) => path !== '') : await walk(folder);
+      // A name that a terminal would obey, or that looks like another one, can't be typed either.
+      paths = found.filter((path) => exactLine(path) === path);
       changed();
     })();
     return paths;

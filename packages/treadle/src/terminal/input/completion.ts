@@ -16,9 +16,9 @@ export interface Completion {
 
 /** Where choices come from. */
 export interface CompletionSource {
-  /** The commands, with what they do. */
-  commands(): readonly Choice[];
-  /** Paths of the folder; null until they are known. `changed` is called when they are. */
+  /** The commands, with what they do; none until they are known. `changed` is called when they are. */
+  commands(changed: () => void): readonly Choice[];
+  /** Paths of the folder; null until they are known. */
   files(changed: () => void): readonly string[] | null;
 }
 
@@ -31,7 +31,7 @@ export function completionsOf(before: string, source: CompletionSource, changed:
   const command = COMMAND.exec(before);
   if (command) {
     const [all, word = ''] = command;
-    const choices = best(source.commands(), word, ({ value }) => value.slice(1));
+    const choices = best(source.commands(changed), word, ({ value }) => value.slice(1));
     return choices.length === 0 ? null : { replaces: all.length, choices };
   }
   const file = FILE.exec(before);

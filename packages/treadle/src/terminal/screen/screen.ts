@@ -41,7 +41,10 @@ export function createScreen(output: ScreenOutput): Screen {
   let shown: readonly string[] = [];
   let caret = { row: 0, column: 0 };
   let columns = output.columns;
+  let height = output.rows;
   let framed = false;
+  /** What comes before the next frame: the cursor is in the row of the caret. */
+  let pending = '';
 
   const write = (bytes: string): void => output.write(framed ? `\u001b[?2026h${bytes}\u001b[?2026l` : bytes);
 
@@ -93,9 +96,10 @@ export function createScreen(output: ScreenOutput): Screen {
     if (bytes === '' && !isMoved) return;
     shown = next.rows;
     ({ caret } = next);
-    columns = output.columns;
+    ({ columns, rows: height } = output);
     const home = at > caret.row ? up(at - caret.row) : down(caret.row - at);
-    write(`${bytes}${home}${toColumn(caret.column)}`);
+    write(`${pending}${bytes}${home}${toColumn(caret.column)}`);
+    pending = '';
   }
 
   function clear(): void {
@@ -107,7 +111,8 @@ export function createScreen(output: ScreenOutput): Screen {
   function forget(): void {
     shown = [];
     caret = { row: 0, column: 0 };
-    columns = output.columns;
+    ({ columns, rows: height } = output);
+    pending = '';
   }
 
   return {
@@ -116,6 +121,12 @@ export function createScreen(output: ScreenOutput): Screen {
     forget,
     resized() {
       if (output.columns !== columns || output.rows <= shown.length) clear();
+      else if (output.rows !== height) {
+        // A screen that gets lower may lose the rows below its cursor, whatever is in them.
+        shown = shown.slice(0, caret.row);
+        pending = `\r${CLEAR_BELOW}`;
+        height = output.rows;
+      }
     },
     useFrames() {
       framed = true;

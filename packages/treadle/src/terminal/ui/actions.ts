@@ -25,6 +25,8 @@ export interface ActionsParts {
   redraw(): void;
   setHint(text: string | null): void;
   suspend(): void;
+  /** Leaves the terminal to another program, until what it returns is called. */
+  handOver(): () => void;
   leave(code: number): void;
 }
 
@@ -151,6 +153,19 @@ export function createActions(parts: ActionsParts): Actions {
     ui.page('Transcript', rows, true);
   }
 
+  /** The markers of pastes stay as they are in the editor: what they stand for is not for it. */
+  async function edit(): Promise<void> {
+    const back = parts.handOver();
+    try {
+      const text = await host.edit(input.text);
+      if (text === null) setHint('The editor ended with an error: the draft is as it was.');
+      else ui.setDraft(text);
+    } finally {
+      back();
+    }
+    if (parts.isReady()) host.saveDraft(ui.session.id, input.draft);
+  }
+
   return {
     showTranscript: () => void showTranscript().catch(fail),
     offerResume(is) {
@@ -181,10 +196,7 @@ export function createActions(parts: ActionsParts): Actions {
           void showTranscript().catch(fail);
           return true;
         case 'ctrl+g':
-          void host.edit(input.whole).then((text) => {
-            if (text !== null) ui.setDraft(text);
-            parts.redraw();
-          }, fail);
+          void edit().catch(fail);
           return true;
         case 'shift+tab':
           void host.nextMode(ui).catch(fail);

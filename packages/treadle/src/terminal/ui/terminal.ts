@@ -64,11 +64,16 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
   let frame: (() => void) | null = null;
   let tick: (() => void) | null = null;
   let isOver = false;
+  let isAway = false;
 
   const options = (): RowOptions => ({ columns: Math.max(10, device.columns - 1), theme, label: host.label });
   const input = createInputLine(createEditor(), {
     source: {
-      commands: () => host.commands().map(({ name, about }) => ({ value: `/${name} `, about })),
+      commands(changed) {
+        const known = host.commands();
+        if (known.length === 0) void host.ready.then(changed, () => {});
+        return known.map(({ name, about }) => ({ value: `/${name} `, about }));
+      },
       files: (changed) => host.files(changed),
     },
     history: host.history,
@@ -78,7 +83,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
   function draw(): void {
     frame?.();
     frame = null;
-    if (pager || isOver) return;
+    if (pager || isOver || isAway) return;
     drawnAt = device.now();
     const rows: string[] = [];
     for (const block of [...view.finished(), ...own.splice(0)]) {
@@ -234,16 +239,22 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
       hint = text;
       schedule();
     },
-    suspend() {
-      restore();
-      device.suspend(() => {
-        begin();
-        screen.forget();
-        draw();
-      });
-    },
+    suspend: () => device.suspend(handOver()),
+    handOver,
     leave,
   });
+
+  /** Leaves the terminal to another program, until what it returns is called. */
+  function handOver(): () => void {
+    restore();
+    isAway = true;
+    return () => {
+      isAway = false;
+      begin();
+      screen.forget();
+      draw();
+    };
+  }
 
   async function show(next: TerminalSession): Promise<void> {
     const before = session;
@@ -329,10 +340,12 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
   const decoder = decodeKeys(take);
   let endKeys = (): void => {};
   function begin(): void {
-    device.write(`${MODES_ON}${ASK_FRAMES}`);
+    // First the keys: the answer to the question is one of them, and must not be shown.
     endKeys = device.readKeys((bytes) => decoder.push(bytes));
+    device.write(`${MODES_ON}${ASK_FRAMES}`);
   }
   const endResize = device.onResize(() => {
+    if (isAway) return;
     if (pager) {
       pager.resized();
       return;

@@ -30,12 +30,7 @@ export function blockRows(block: Block, before: Block | null, options: RowOption
       return block.isFirst && before !== null && rows[0] !== '' ? ['', ...rows] : rows;
     }
     case 'prompt':
-      return [
-        '',
-        ...plainText(block.text.trimEnd())
-          .split('\n')
-          .flatMap((line, index) => wrapIndented(index === 0 ? theme.accent('> ') : '  ', theme.bold(line), columns)),
-      ];
+      return ['', ...promptRows(block.text, options)];
     case 'thinking':
       return thinkingRows(block.text, options);
     case 'tool':
@@ -51,6 +46,19 @@ export function blockRows(block: Block, before: Block | null, options: RowOption
     case 'rows':
       return ['', ...block.text.split('\n').flatMap((line) => wrap(line, columns))];
   }
+}
+
+/** Rows that are shown of a prompt: what was pasted or attached may be long. */
+const PROMPT_ROWS = 20;
+
+function promptRows(text: string, { columns, theme, isWhole }: RowOptions): string[] {
+  const all = plainText(text.trimEnd()).split('\n');
+  const shown = isWhole === true ? all : all.slice(0, PROMPT_ROWS);
+  const rows = shown.flatMap((line, index) =>
+    wrapIndented(index === 0 ? theme.accent('> ') : '  ', theme.bold(line), columns),
+  );
+  if (isWhole === true || (rows.length <= PROMPT_ROWS && shown.length === all.length)) return rows;
+  return [...rows.slice(0, PROMPT_ROWS), theme.dim(`  … ${counted(all.length, 'line')} · Ctrl+O shows all`)];
 }
 
 const lines = (text: string, columns: number): string[] =>
@@ -90,7 +98,7 @@ function toolRows(cell: ToolCell, options: RowOptions): string[] {
   const words =
     answer === undefined ? '' : plainLine(answer, 200).replace(cell.state === 'refused' ? /^refused / : /^$/, '');
   const said = words === '' ? '' : theme.dim(` · ${words}`);
-  const text = bodyText(content);
+  const text = toolName === 'bash' ? commandOutput(bodyText(content)) : bodyText(content);
   const count = text === '' ? 0 : text.trimEnd().split('\n').length;
   const more = count > 6 && isWhole !== true ? theme.dim(` [#${cell.number} ${counted(count, 'line')}]`) : '';
   const rows = wrapIndented('', `${toolLine(call, theme)}${said}${more}`, columns);
@@ -111,6 +119,14 @@ function toolRows(cell: ToolCell, options: RowOptions): string[] {
 }
 
 const indented = (rows: readonly string[]): string[] => rows.map((row) => `  ${row}`);
+
+/** What a command has put out, without the names of the streams: its exit code stands in the line above. */
+const commandOutput = (text: string): string =>
+  text
+    .replace(/^exit code [^\n]*\n((?:\[[^\n]*\]\n)*)stdout:(?: \(empty\)|\n)/, '$1')
+    .replace(/\n?stderr: \(empty\)$/, '')
+    .replace(/(^|\n)stderr:\n/, '$1')
+    .replace(/^\n/, '');
 
 /** The beginning and the end of what a command has put out. */
 function tail(text: string, count: number, { columns, theme }: RowOptions): string[] {

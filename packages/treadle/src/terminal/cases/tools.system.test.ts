@@ -1,0 +1,129 @@
+import { describe, it } from 'vitest';
+
+import { forbidden } from '../../test-support/emulator.ts';
+import { choose, STATUS, terminalWorld, times } from '../../test-support/terminal-world.ts';
+
+const bash = (command: string) => ({ name: 'bash', arguments: { command } });
+/** Rules under which commands run unasked. */
+const ALLOWED = ['--allow', 'bash'];
+
+describe.concurrent('tools', () => {
+  it('6: shows five rows of a long output, then its beginning and end, and all of it in the pager', async ({
+    expect,
+  }) => {
+    await using world = await terminalWorld([
+      { toolCalls: [bash('for i in $(seq 5000); do echo line $i; [ $((i % 500)) = 0 ] && sleep 0.1; done')] },
+      'Done.',
+    ]);
+    const terminal = world.open(ALLOWED);
+    await terminal.shows(STATUS);
+    const before = terminal.emulator.writes();
+    terminal.type('Go\r');
+    const during = await terminal.shows(/^ {2}line \d+$/m);
+    expect(during.match(/^ {2}line \d+$/gm)?.length).toBeLessThanOrEqual(5);
+    const after = await terminal.shows(/2 turns · /);
+    expect(terminal.emulator.writes() - before).toBeLessThan(80);
+    expect(after).toMatch(/^ {2}line 1$/m);
+    expect(after).toMatch(/^ {2}line 5000$/m);
+    expect(after).toMatch(/\[#1 \d,?\d* lines\]/);
+    expect(after.match(/line \d+$/gm)?.length).toBeLessThanOrEqual(6);
+    terminal.type('\u000f');
+    await terminal.shows('q leaves');
+    terminal.type('q');
+    await terminal.shows(/2 turns · /);
+    terminal.type('!');
+    expect((await terminal.shows(/^> !$/m)).replace('> !', '>')).toBe(after);
+    expect(forbidden(terminal.emulator.raw())).toEqual([]);
+  });
+
+  it('7: shows a tool while it runs, with its seconds, and one row when it has ended', async ({ expect }) => {
+    await using world = await terminalWorld([{ toolCalls: [bash('sleep 2.2')] }, 'Done.']);
+    const terminal = world.open(ALLOWED);
+    await terminal.shows(STATUS);
+    terminal.type('Go\r');
+    await terminal.shows('• Run a command · sleep 2.2 · 1 s');
+    const shown = await terminal.shows(/2 turns · /);
+    expect(times(shown, 'sleep 2.2')).toBe(1);
+    expect(shown).not.toContain('Esc interrupts');
+    expect(forbidden(terminal.emulator.raw())).toEqual([]);
+  });
+
+  it('8: lists tools that run together in the order of the calls', async ({ expect }) => {
+    const searches = ['one', 'two', 'three'].map((path) => ({ name: 'read_file', arguments: { path: `${path}.txt` } }));
+    await using world = await terminalWorld([{ toolCalls: searches }, 'Done.']);
+    for (const path of ['one', 'two', 'three']) await world.put(`${path}.txt`, `${path}\n`);
+    const terminal = world.open();
+    await terminal.shows(STATUS);
+    terminal.type('Go\r');
+    const shown = await terminal.shows(/2 turns · /);
+    expect(shown.match(/(?:one|two|three)\.txt/g)).toEqual(['one.txt', 'two.txt', 'three.txt']);
+    expect(forbidden(terminal.emulator.raw())).toEqual([]);
+  });
+
+  it('16: makes bytes that are no text harmless, and shows progress as one row', async ({ expect }) => {
+    const odd = String.raw`printf 'odd \377\376\200 \0 end\n'; for i in 0 50 100; do printf '\rprogress %s%%' $i; done; printf '\nnext row\n'`;
+    await using world = await terminalWorld([{ toolCalls: [bash(odd)] }, { text: 'A lone \ud800 one.' }]);
+    const terminal = world.open(ALLOWED);
+    await terminal.shows(STATUS);
+    terminal.type('Go\r');
+    const shown = await terminal.shows(/2 turns · /);
+    expect(shown).toMatch(/^ {2}odd ��� \S* end$/m);
+    expect(shown).toMatch(/^ {2}progress 100%$/m);
+    expect(shown).toMatch(/^ {2}next row$/m);
+    expect(shown).toContain('A lone');
+    expect((await world.log()).at(-1)?.type).toBe('run_ended');
+    expect(forbidden(terminal.emulator.raw())).toEqual([]);
+  });
+
+  it('17: lets nothing through that a terminal would obey, wherever it comes from', async ({ expect }) => {
+    const evil = [
+      '\u001b]52;c;ZXZpbA==\u0007',
+      '\u001b]0;evil title\u0007',
+      '\u001b]8;;https://evil.example\u0007link\u001b]8;;\u0007',
+      '\u001bP$q"p\u001b\\',
+      '\u001b[6n',
+      '\u001b[2J',
+      '\u001bc',
+      '\u009b2J',
+      '\u202eevil',
+      '\u001b]0;never ended',
+    ].join(' ');
+    const file = 'file\u001b[2J\u009b6n\u202e.txt';
+    await using world = await terminalWorld([
+      {
+        thinking: `Thinking ${evil}`,
+        text: `Text ${evil}\n\n\`\`\`sh\ncode ${evil}\n\`\`\`\n\n| a |\n| - |\n| ${evil} |\n\n[there](https://evil.example "${evil}")`,
+        toolCalls: [
+          { name: 'bash', arguments: { command: `echo '${evil}'` } },
+          { name: 'read_file', arguments: { path: evil } },
+          { name: 'nosuchtool', arguments: { [evil]: evil } },
+        ],
+      },
+      { text: 'Done.', toolCalls: [{ name: 'write_file', arguments: { path: 'b.md', content: evil } }] },
+      `After all ${evil}`,
+    ]);
+    await world.put(file, 'x');
+    await world.put('file.txt', 'x');
+    await world.put(`.treadle/commands/evil.md`, `---\ndescription: ${JSON.stringify(evil)}\n---\nSay ${evil}`);
+    const terminal = world.open([...ALLOWED, '--trust']);
+    await terminal.shows(/anthropic\/x · default|\[y\/n/);
+    if ((await terminal.emulator.lines()).join('\n').includes('[y/n')) terminal.type('y\r');
+    await terminal.shows(STATUS);
+    terminal.type('@file');
+    expect(await terminal.shows('❯ @file.txt')).not.toContain('[2J');
+    terminal.type('\u001b');
+    await terminal.shows(/^> @file\nanthropic/m);
+    terminal.type('\u0015Go\r');
+    await choose(terminal, '1');
+    const shown = await terminal.shows(/After all[^]* turns · /);
+    expect(shown).toMatch(/^>$/m);
+    expect(forbidden(terminal.emulator.raw())).toEqual([]);
+    expect(terminal.emulator.title()).not.toContain('evil');
+    terminal.type('\u000f');
+    await terminal.shows('q leaves');
+    terminal.type('q/evil');
+    await terminal.shows('/evil');
+    expect(forbidden(terminal.emulator.raw())).toEqual([]);
+    expect(terminal.emulator.raw()).not.toMatch(/\u202e|\u001b\]|\^\[/); // oxlint-disable-line eslint/no-control-regex -- what nobody may send
+  });
+});
