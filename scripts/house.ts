@@ -125,7 +125,7 @@ const LINES = {
   rules: 995,
   create: 190,
   rows: 425,
-  cluster: 870,
+  cluster: 925,
   skills: 520,
   terminal: 3_700,
   stores: 1_230,

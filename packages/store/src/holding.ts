@@ -16,11 +16,18 @@ export interface HoldingOptions<Taken extends TakenClaim> {
   /** Says that this process lives, and holds these until `until`. Returns those that somebody else has taken. */
   readonly renew: (held: readonly Taken[], until: number) => Promise<readonly Taken[]>;
   readonly release: (taken: Taken, rest: Rest | undefined) => Promise<void>;
+  /**
+   * Called when this process has lost all it held, because it was not heard of for a lease. Where claims live by their process
+   * it must go on as another one: as itself it would seem to hold them still, and nobody would ever go on with them.
+   */
+  readonly lapsed?: () => void;
 }
 
 /** The claims that a journal holds, kept alive together while there are any. */
 export interface Holding<Taken extends TakenClaim> {
   readonly held: ReadonlyMap<string, Taken>;
+  /** Whether this process has a session, or has more than `asking` claims of it under way. */
+  has(sessionId: string, asking?: number): boolean;
   /** Takes a session by `take`, and keeps it. */
   claim(sessionId: string, take: () => Promise<Taken>): Promise<Claim>;
   /** @throws TreadleError `fenced` where this process was not heard of for a lease: others may have the session. */
@@ -45,6 +52,8 @@ export function createHolding<Taken extends TakenClaim>(options: HoldingOptions<
   const ended = new Map<string, number>();
   /** Claims that could not be let go yet, as while the server is down. */
   const left = new Map<Taken, Rest | undefined>();
+  /** How many claims of a session are under way. */
+  const taking = new Map<string, number>();
   let until = Number.NEGATIVE_INFINITY;
   let cancel: (() => void) | null = null;
   let closed = false;
@@ -59,7 +68,9 @@ export function createHolding<Taken extends TakenClaim>(options: HoldingOptions<
   }
 
   function loseLapsed(): void {
-    if (clock.now() >= until) lose([...held.values()]);
+    if (held.size === 0 || clock.now() < until) return;
+    lose([...held.values()]);
+    options.lapsed?.();
   }
 
   function schedule(): void {
@@ -88,6 +99,16 @@ export function createHolding<Taken extends TakenClaim>(options: HoldingOptions<
     schedule();
   }
 
+  async function counted(sessionId: string, take: () => Promise<Taken>): Promise<Taken> {
+    const count = (by: number): void => {
+      const now = (taking.get(sessionId) ?? 0) + by;
+      if (now > 0) taking.set(sessionId, now);
+      else taking.delete(sessionId);
+    };
+    count(1);
+    return take().finally(() => count(-1));
+  }
+
   async function release(sessionId: string, taken: Taken, rest: Rest | undefined): Promise<void> {
     if (closed || held.get(sessionId) !== taken) return;
     held.delete(sessionId);
@@ -101,9 +122,12 @@ export function createHolding<Taken extends TakenClaim>(options: HoldingOptions<
 
   return {
     held,
+    has: (sessionId, asking = 0) => held.has(sessionId) || (taking.get(sessionId) ?? 0) > asking,
     async claim(sessionId, take) {
+      // What lapsed is nothing to be renewed with it.
+      loseLapsed();
       const at = clock.now();
-      const taken = await take();
+      const taken = await counted(sessionId, take);
       if (held.size === 0) until = at + leaseMs;
       held.set(sessionId, taken);
       ended.delete(sessionId);

@@ -44,6 +44,13 @@ describe('an id of a stream', () => {
     expect(position.id()).toBe('6');
   });
 
+  it('has nothing of a message whose beginning was not told, as when another process goes on with it', () => {
+    const position = trackPosition({ seq: 4, message: null });
+    expect(position.unseen(delta(0, 0, 'Hello'))).toBeNull();
+    position.started(started);
+    expect(position.unseen(delta(0, 0, 'Hello'))?.text).toBe('Hello');
+  });
+
   it('brings a reader back to where it was: what is told twice is cut off, whatever pieces it came in', () => {
     const pieces = fc.array(fc.string({ minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 20 });
     fc.assert(

@@ -86,11 +86,14 @@ export function trackPosition(from: Position) {
     started({ messageId, attempt, restart = 0 }: Started): void {
       open = { messageId, attempt, restart, blocks: new Map() };
     },
-    /** The part of a delta that the reader doesn't have yet; null when it has all of it, or lacks what comes before. */
+    /**
+     * The part of a delta that the reader doesn't have yet; null when it has all of it, or lacks what comes before: also when it
+     * wasn't told that the message began, which comes with what is sent again.
+     */
     unseen(delta: Delta): Delta | null {
       if (delta.messageId === ended) return null;
-      const isOpen = open?.messageId === delta.messageId && open.attempt === delta.attempt;
-      const known = (isOpen && open?.blocks.get(delta.index)?.length) || 0;
+      if (open?.messageId !== delta.messageId || open.attempt !== delta.attempt) return null;
+      const known = open.blocks.get(delta.index)?.length ?? 0;
       const skip = known - delta.offset;
       if (skip < 0) return null;
       if (skip === 0) return delta;

@@ -65,9 +65,17 @@ export function fileJournal(options: FileJournalOptions): Journal {
   const { clock = systemClock, processes = systemProcesses, leaseMs = 10_000, onDamage = warn, folder } = options;
   if (folder === '') throw new TreadleError('invalid_definition', 'fileJournal needs the path of a folder.');
   const { fileSystem: fs = systemFiles } = options;
-  const member = randomUUID();
+  let member = randomUUID();
   const layout = layoutOf(folder, fs);
-  const writing = { fs, layout, clock, processes, member, onDamage, timeoutMs: options.lockTimeoutMs ?? 10_000 };
+  const writing = {
+    fs,
+    layout,
+    clock,
+    processes,
+    member: () => member,
+    onDamage,
+    timeoutMs: options.lockTimeoutMs ?? 10_000,
+  };
   const logs: Logs = { layout, writing, writers: new Map(), named: new Map() };
   const holding = createHolding<Taken>({
     clock,
@@ -78,6 +86,10 @@ export function fileJournal(options: FileJournalOptions): Journal {
       return [];
     },
     release: ({ writer, epoch }, rest) => run(() => writer.release(epoch, rest)),
+    lapsed() {
+      void fs.rm(memberAt(layout, member), { force: true }).catch(() => {});
+      member = randomUUID();
+    },
   });
   const watchers = createWatchers({
     clock,

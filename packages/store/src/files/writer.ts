@@ -33,7 +33,7 @@ export interface WriterOptions extends LockOptions {
   readonly layout: Layout;
   readonly processes: ProcessTable;
   /** Under which this process holds sessions. */
-  readonly member: string;
+  readonly member: () => string;
   readonly onDamage: (report: DamageReport) => void;
   /** Whether the log is still that of its session. */
   readonly isNamed: () => Promise<boolean>;
@@ -371,7 +371,7 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
       submit((batch) => {
         if (batch.lease.holder?.id !== owner.id) refuseHeld(sessionId, batch.lease.holder && batch.holder, options);
         const epoch = batch.lease.epoch + 1;
-        setLease(batch, { epoch, holder: { ...owner, process: options.processes.self(), member: options.member } });
+        setLease(batch, { epoch, holder: { ...owner, process: options.processes.self(), member: options.member() } });
         // Whoever dies with it leaves it due.
         setLease(batch, {
           wake: wakeWith(batch, { dueAt: options.clock.now(), status: 'running', waitsFor: [] }),

@@ -1,7 +1,7 @@
 import type { Owner, Rest } from '@treadle/core/journal';
 import { refuseHeld, type Leasing } from '../checks.ts';
 import type { Query, Sql } from './connection/connect.ts';
-import { giveUp, leaseOf } from './members.ts';
+import { giveUp, leaseOf, type IsStray } from './members.ts';
 import { lastEvent, sessionOf } from './tables.ts';
 
 /** A lease as the journal that took it remembers it. */
@@ -22,8 +22,10 @@ export async function refuseOthers(
   name: string,
   session: string,
   except?: string,
+  isStray: IsStray = () => false,
 ): Promise<void> {
   const lease = await leaseOf(sql, schema, session);
+  if (lease && isStray(lease.member, name)) return;
   refuseHeld(name, lease, leasing, except);
   if (lease?.member != null && lease.id !== except) await giveUp(sql, schema, lease.member);
 }
@@ -35,10 +37,11 @@ export function takeLease(
   name: string,
   owner: Owner,
   member: string,
+  isStray: IsStray,
 ): Promise<Taken> {
   return sql.begin(async (transaction) => {
     const { id: session } = await sessionOf(transaction, schema, name, 'update');
-    await refuseOthers(transaction, schema, leasing, name, session, owner.id);
+    await refuseOthers(transaction, schema, leasing, name, session, owner.id, isStray);
     const [raised] = await transaction<{ epoch: string }[]>`
       update ${transaction(schema)}.heads set epoch = epoch + 1, held = true where session = ${session} returning epoch`;
     const epoch = Number(raised?.epoch);

@@ -8,7 +8,7 @@ import { connect, postgresError, type Connected, type PostgresConnection, type S
 import { listen, type Listening } from './connection/listen.ts';
 import { createTeller, endsSomething, hear, idOf } from './notices.ts';
 import { throughOutages } from './connection/outage.ts';
-import { createMember, dueSessions } from './members.ts';
+import { createMember, dueSessions, type IsStray } from './members.ts';
 import { placeOf } from './place.ts';
 import { listSessions, lookAtAll, readEvents } from './read.ts';
 import { removeSession } from './remove.ts';
@@ -62,7 +62,9 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
     leaseMs,
     renew: async (held) => ((await beat()) ? [] : held),
     release: (taken, rest) => run((sql) => releaseLease(sql, schema, clock.now(), taken, rest)),
+    lapsed: member.renounce,
   });
+  const isStray = (by: string | null, sessionId: string): boolean => by === member.id() && !holding.has(sessionId);
   /** When this process lost its connection last: the others may have lost theirs with it, and come back later. */
   let lostAt = Number.NEGATIVE_INFINITY;
   let closed = false;
@@ -129,6 +131,8 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
     const opened = await opening?.catch(() => undefined);
     if (opened) {
       await Promise.all([teller.flush(), holding.close()]);
+      // What could not be released is free with it.
+      await member.leave(opened.listening.sql).catch(() => {});
     }
     closed = true;
     watchers.close();
@@ -151,7 +155,8 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
       return holding.claim(sessionId, async () => {
         // Heard of before it holds anything.
         if (holding.held.size === 0) await beat();
-        return run((sql) => takeLease(sql, schema, leasing, sessionId, owner, member.id()));
+        const isOwnStray: IsStray = (by) => by === member.id() && !holding.has(sessionId, 1);
+        return run((sql) => takeLease(sql, schema, leasing, sessionId, owner, member.id(), isOwnStray));
       });
     },
     async append(sessionId, epoch, expectedSeq, events) {
@@ -186,7 +191,8 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
       return stop;
     },
     list: (listOptions = {}) => run((sql) => listSessions(sql, schema, listOptions)),
-    due: (dueOptions) => run((sql) => dueSessions(sql, schema, leasing, dueOptions, clock.now() >= lostAt + leaseMs)),
+    due: (dueOptions) =>
+      run((sql) => dueSessions(sql, schema, leasing, dueOptions, clock.now() >= lostAt + leaseMs, isStray)),
     async remove(sessionId) {
       const { seq } = await run((sql) => sessionOf(sql, schema, sessionId));
       teller.forget(sessionId);

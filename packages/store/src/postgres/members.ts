@@ -9,12 +9,19 @@ export interface Member {
   readonly id: () => string;
   /** Whether something between it and the server shares connections: then a lost connection says nothing of a process. */
   isPooled(): boolean;
-  /** Says that the process lives. False when the others have given it up: it has a new id then. */
+  /** Says that the process lives. False when the others have given it up: it is another one then. */
   beat(sql: Sql): Promise<boolean>;
+  /** Goes on as another one: what it held is for whoever takes it. */
+  renounce(): void;
+  /** Says that it is gone for good. */
+  leave(sql: Sql): Promise<void>;
 }
 
 /** Milliseconds for which a lost connection may be replaced before its process counts as dead. */
 const RETURN_MS = 250;
+
+/** Milliseconds for which the row of a process that says nothing any more is kept. */
+const KEPT_MS = 86_400_000;
 
 /**
  * A member's row says until when it may be taken for alive, by the database's clock, and which connection it lives by: when
@@ -23,10 +30,35 @@ const RETURN_MS = 250;
 export function createMember(schema: string, { processes, leaseMs }: Leasing): Member {
   let id = randomUUID();
   let isPooled = false;
+  /** Whether others may have heard of it. */
+  let isKnown = false;
+  /** Given up by itself, which the others don't know yet. */
+  const renounced = new Set<string>();
+
+  async function tellRenounced(sql: Sql): Promise<void> {
+    for (const old of renounced) {
+      await giveUp(sql, schema, old);
+      renounced.delete(old);
+    }
+  }
+
   return {
     id: () => id,
     isPooled: () => isPooled,
+    renounce() {
+      renounced.add(id);
+      id = randomUUID();
+      isKnown = false;
+    },
+    async leave(sql) {
+      await sql`delete from ${sql(schema)}.members where id = ${id}`;
+    },
     async beat(sql) {
+      await tellRenounced(sql);
+      const own = id;
+      if (!isKnown)
+        // Those of processes that ended.
+        await sql`delete from ${sql(schema)}.members where expires_at < clock_timestamp() - ${KEPT_MS} * interval '1 ms'`;
       const seen = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
       // A pooler says another number at the start of a connection than the server behind it.
       isPooled = seen[0]?.pid !== seen.state.pid;
@@ -34,12 +66,14 @@ export function createMember(schema: string, { processes, leaseMs }: Leasing): M
       const [row] = await sql<{ lost: boolean }[]>`
         insert into ${sql(schema)}.members as member
           (id, pid, process_start, host, expires_at, pooled, backend, backend_start)
-        select ${id}, ${pid}, ${start}, ${host}, clock_timestamp() + ${leaseMs} * interval '1 ms', ${isPooled},
+        select ${own}, ${pid}, ${start}, ${host}, clock_timestamp() + ${leaseMs} * interval '1 ms', ${isPooled},
           backend.pid, backend.backend_start
         from pg_stat_activity as backend where backend.pid = pg_backend_pid()
         on conflict (id) do update set expires_at = excluded.expires_at, pooled = excluded.pooled,
           backend = excluded.backend, backend_start = excluded.backend_start, gone_at = null
         returning lost`;
+      if (id !== own) return false;
+      isKnown = true;
       if (row?.lost === false) return true;
       id = randomUUID();
       return false;
@@ -92,6 +126,12 @@ async function noteConnections(sql: Query, schema: string, leaseMs: number): Pro
           and (backend.backend_start is null or backend.backend_start = member.backend_start))`;
 }
 
+/**
+ * Says of a lease that this process is said to hold whether it knows nothing of it: the answer to the statement that took it
+ * was lost, or it could not be released.
+ */
+export type IsStray = (member: string | null, sessionId: string) => boolean;
+
 /** The sessions that are due and that nobody alive holds. */
 export async function dueSessions(
   sql: Query,
@@ -99,6 +139,7 @@ export async function dueSessions(
   leasing: Leasing,
   { before, limit = 50, agents }: DueOptions,
   mayNote: boolean,
+  isStray: IsStray,
 ): Promise<readonly DueSession[]> {
   if (mayNote) await noteConnections(sql, schema, leasing.leaseMs);
   const { columns, join } = holder(sql, schema);
@@ -109,6 +150,7 @@ export async function dueSessions(
           or session.agent_id in (select jsonb_array_elements_text(${JSON.stringify(agents)}::text::jsonb)))`;
   type Row = Omit<Holder, 'id'> & {
     readonly id: string | null;
+    readonly member: string | null;
     readonly sessionId: string;
     readonly dueAt: string;
     readonly agentId: string | null;
@@ -121,7 +163,7 @@ export async function dueSessions(
     order by wake.due_at`;
   const isAlive = holderCheck(leasing);
   return rows
-    .filter((row) => row.id === null || !isAlive(row))
+    .filter((row) => row.id === null || isStray(row.member, row.sessionId) || !isAlive(row))
     .slice(0, limit)
     .map(({ sessionId, dueAt, agentId }) => ({
       sessionId,
