@@ -117,6 +117,7 @@ interface Row {
 const LINES = {
   house: 66_000,
   mcp: 3_490,
+  mcpOffers: 190,
   types: 470,
   toolSearch: 690,
   code: 445,

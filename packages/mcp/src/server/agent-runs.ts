@@ -1,5 +1,6 @@
 import type { ServerContext } from '@modelcontextprotocol/server';
 import { createSession, errorText, openSession, TreadleError } from '@treadle/core';
+import { hasEnded } from '@treadle/core/tools';
 import { runResultFold, type RunResultFold } from '@treadle/core/projections';
 import type { Agent, Blobs, JsonObject, Journal, PendingCall, Run, RunResult, Session } from '@treadle/core';
 
@@ -36,6 +37,12 @@ export interface LoggedRun {
   readonly result: RunResult | null;
 }
 
+/** Sessions in memory, unless more of them are at work. */
+const MOST_OPEN = 100;
+
+const isBusy = ({ activeRun, agent, tasks }: Session): boolean =>
+  activeRun !== null || (agent.background !== null && tasks.list().some(({ status }) => !hasEnded(status)));
+
 /** The runs that clients of one server have asked for. They go on when a client leaves, unless it cancels them. */
 export class AgentRuns {
   readonly #parts: RunParts;
@@ -50,7 +57,10 @@ export class AgentRuns {
     const { agent, journal, blobs } = this.#parts;
     const options = { journal, ...(blobs ? { blobs } : {}), owner: `mcp, process ${process.pid}` };
     const known = id === undefined ? undefined : this.#sessions.get(id);
-    if (known) {
+    if (id !== undefined && known) {
+      // The one used last comes last.
+      this.#sessions.delete(id);
+      this.#sessions.set(id, known);
       if (!known.activeRun) await known.refresh();
       return known;
     }
@@ -59,7 +69,23 @@ export class AgentRuns {
     }
     const session = id === undefined ? await createSession(agent, options) : await openSession(agent, id, options);
     this.#sessions.set(session.id, session);
+    this.#makeRoom(session);
     return session;
+  }
+
+  /** Lets go of idle sessions, the longest unused first. Whoever asks for one again gets it from its log. */
+  #makeRoom(newest: Session): void {
+    for (const session of this.#sessions.values()) {
+      if (this.#sessions.size <= MOST_OPEN) break;
+      if (session === newest || isBusy(session)) continue;
+      this.#sessions.delete(session.id);
+      session.close({ reason: 'The MCP server makes room.' }).catch(() => {});
+    }
+  }
+
+  /** Sessions that are in memory. */
+  get open(): number {
+    return this.#sessions.size;
   }
 
   /** Whether a session is one of this agent's: others of the journal are none of a client's business. */
@@ -100,10 +126,15 @@ export class AgentRuns {
     let progress = 0;
     try {
       for await (const event of run) {
-        if (progressToken === undefined || event.type !== 'tool_started') continue;
-        progress += 1;
-        const params = { progressToken, progress, message: event.toolName };
+        if (event.type !== 'tool_started' && event.type !== 'tool_progress') continue;
+        const message = event.type === 'tool_started' ? event.toolName : event.text;
+        if (message === undefined) continue;
         // A client that is gone needs no news.
+        // oxlint-disable-next-line typescript/no-deprecated -- clients of the older protocol read it
+        if (event.type === 'tool_progress') await mcpReq.log('info', message).catch(() => {});
+        if (progressToken === undefined) continue;
+        progress += 1;
+        const params = { progressToken, progress, message };
         await mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {});
       }
       return await run.result;
@@ -145,7 +176,7 @@ export function formOf({ type, toolName, arguments: args }: PendingCall): {
   const isForm = type === 'question' && typeof requestedSchema === 'object' && requestedSchema !== null;
   if (isForm && typeof message === 'string') {
     return {
-      message: `${typeof server === 'string' ? server : 'A server'} asks: ${message}`,
+      message: typeof server === 'string' ? `${server} asks: ${message}` : message,
       requestedSchema: requestedSchema as JsonObject,
     };
   }
@@ -161,6 +192,10 @@ export function formOf({ type, toolName, arguments: args }: PendingCall): {
     },
   };
 }
+
+/** What a client knows a question by: the `name` that a tool has given it, so that a program can tell questions apart. */
+export const keyOf = ({ type, arguments: { name } }: PendingCall): string =>
+  type === 'question' && typeof name === 'string' ? name : 'answer';
 
 /** Gives a run the answer of a client's user. @throws TreadleError `conflict` when the question is no longer open. */
 export function answered(session: Session, question: PendingCall, answer: unknown): Run {

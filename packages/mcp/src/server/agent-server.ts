@@ -1,21 +1,14 @@
 import type { McpHttpHandler, McpServer, McpServerFactory, ServerContext } from '@modelcontextprotocol/server';
 import { memoryJournal, TreadleError } from '@treadle/core';
-import { transcript, transcriptMarkdown } from '@treadle/core/projections';
-import type { Agent, Blobs, DurableEvent, JsonObject, Journal, JsonValue } from '@treadle/core';
+import type { Agent, Blobs, JsonObject, Journal, JsonValue, RunResult, Session } from '@treadle/core';
 
-import { answered, AgentRuns, formOf, problemText } from './agent-runs.ts';
+import { answered, AgentRuns, formOf, keyOf, problemText } from './agent-runs.ts';
 import type { RunState } from './agent-runs.ts';
 import { TASKS_EXTENSION } from '../client/task-results.ts';
+import { callingAgent, listed, promptFor, resultIn } from './offered-tools.ts';
+import { offerPrompts, type AgentPrompt } from './prompts.ts';
+import { offerResources, type AgentResource } from './resources.ts';
 import { beginTask, capabilitiesOf, offerTasks, takesTasks } from './tasks.ts';
-
-/** A prompt that the server offers. */
-export interface AgentPrompt {
-  readonly name: string;
-  readonly description: string;
-  readonly arguments?: readonly { readonly name: string; readonly description?: string; readonly required?: boolean }[];
-  /** `{{name}}` stands for an argument; or what makes the text of the arguments. */
-  readonly text: string | ((values: Readonly<Record<string, string | undefined>>) => string);
-}
 
 /** Settings of {@link mcpServer}. */
 export interface McpServerOptions {
@@ -28,6 +21,13 @@ export interface McpServerOptions {
   /** What the agent is good for: models choose it by this. */
   readonly description?: string;
   readonly prompts?: readonly AgentPrompt[];
+  /** Resources beside the agent's sessions. */
+  readonly resources?: readonly AgentResource[];
+  /**
+   * Tools of the agent that clients may call themselves, by name, or all. Each call is a run of its own: permissions, hooks
+   * and limits of the agent hold, and what needs an approval is asked of the client's user.
+   */
+  readonly tools?: readonly string[] | true;
 }
 
 /** An agent as an MCP server. */
@@ -42,9 +42,6 @@ export interface McpAgentServer extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-const SESSIONS = 'treadle://sessions/';
-const PAGE = 100;
-
 const STATE_SCHEMA = {
   type: 'object',
   properties: {
@@ -57,6 +54,8 @@ const STATE_SCHEMA = {
 };
 
 const SESSION_ARGUMENT = { session: { type: 'string', description: 'The id of a session.' } };
+
+const OWN: ReadonlySet<string> = new Set(['run', 'status', 'cancel']);
 
 /**
  * Offers an agent to MCP clients: a tool that has it do a task, its sessions as resources, and prompts. What the agent may not
@@ -76,13 +75,15 @@ const SESSION_ARGUMENT = { session: { type: 'string', description: 'The id of a 
  * ```
  */
 export function mcpServer(agent: Agent, options: McpServerOptions = {}): McpAgentServer {
-  const { journal = memoryJournal(), blobs, prompts = [] } = options;
+  const { journal = memoryJournal(), blobs } = options;
   const runs = new AgentRuns({ agent, journal, blobs });
-  const factory: McpServerFactory = async () => newServer(agent, runs, journal, options, prompts);
+  const calling = callingAgent(agent, options.tools ?? [], OWN);
+  const calls = new AgentRuns({ agent: calling, journal, blobs });
+  const factory: McpServerFactory = async () => newServer({ agent, runs, calling, calls, journal }, options);
   let handler: Promise<McpHttpHandler> | null = null;
   const close = async (): Promise<void> => {
     await (await handler)?.close();
-    await runs.close();
+    await Promise.all([runs.close(), calls.close()]);
   };
   return {
     factory,
@@ -102,12 +103,18 @@ export function mcpServer(agent: Agent, options: McpServerOptions = {}): McpAgen
   };
 }
 
+interface Served {
+  readonly agent: Agent;
+  readonly runs: AgentRuns;
+  /** What makes the calls of the offered tools, and their runs. */
+  readonly calling: Agent;
+  readonly calls: AgentRuns;
+  readonly journal: Journal;
+}
+
 async function newServer(
-  agent: Agent,
-  runs: AgentRuns,
-  journal: Journal,
-  { name = agent.id, version = '0.1.0', description }: McpServerOptions,
-  prompts: readonly AgentPrompt[],
+  { agent, runs, calling, calls, journal }: Served,
+  { name = agent.id, version = '0.1.0', description, prompts = [], resources = [], blobs }: McpServerOptions,
 ): Promise<McpServer> {
   const sdk = await import('@modelcontextprotocol/server');
   const capabilities = {
@@ -115,6 +122,7 @@ async function newServer(
     resources: {},
     prompts: {},
     completions: {},
+    logging: {},
     extensions: { [TASKS_EXTENSION]: {} },
   };
   const made = new sdk.McpServer(
@@ -127,50 +135,24 @@ async function newServer(
   );
   // JSON Schema is offered as it is: the wrapper around this would want schemas of a library.
   const { server } = made;
-  server.setRequestHandler('tools/list', () => ({ tools: toolsOf(agent, description) as never }));
+  server.setRequestHandler('tools/list', () => ({
+    tools: [...toolsOf(agent, description), ...listed(calling)] as never,
+  }));
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     try {
       const args = (params.arguments ?? {}) as JsonObject;
-      return (await call(params.name, args, runs, context, sdk, capabilitiesOf(server, context))) as never;
+      const capabilities = capabilitiesOf(server, context);
+      const done = calling.tools.has(params.name)
+        ? callTool(params.name, args, { runs: calls, context, sdk, capabilities, blobs })
+        : call(params.name, args, { runs, context, sdk, capabilities });
+      return (await done) as never;
     } catch (error) {
+      if (error instanceof sdk.ProtocolError) throw error;
       return { content: [{ type: 'text', text: problemText(error) }], isError: true };
     }
   });
-  server.setRequestHandler('resources/list', async ({ params }) => {
-    const cursor = params?.cursor;
-    const page = await journal.list({ agentId: agent.id, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
-    const resources = page.sessions.map(({ sessionId, title, firstPrompt, updatedAt }) => ({
-      uri: SESSIONS + sessionId,
-      name: title ?? firstPrompt ?? sessionId,
-      mimeType: 'text/markdown',
-      annotations: { lastModified: new Date(updatedAt).toISOString() },
-    }));
-    return { resources, ...(page.cursor === undefined ? {} : { nextCursor: page.cursor }) };
-  });
-  server.setRequestHandler('resources/templates/list', () => ({
-    resourceTemplates: [
-      {
-        uriTemplate: `${SESSIONS}{session}`,
-        name: 'session',
-        description: 'What happened in a session.',
-        mimeType: 'text/markdown',
-      },
-    ],
-  }));
-  server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
-    const id = uri.startsWith(SESSIONS) ? uri.slice(SESSIONS.length) : '';
-    if (id === '' || !(await runs.isOurs(id))) throw new sdk.ResourceNotFoundError(uri);
-    const events: DurableEvent[] = [];
-    for await (const event of journal.read(id, 1)) events.push(event);
-    return { contents: [{ uri, mimeType: 'text/markdown', text: transcriptMarkdown(transcript(events)) }] };
-  });
+  offerResources(server, { agent, runs, journal, resources }, sdk);
   offerPrompts(server, prompts, sdk);
-  server.setRequestHandler('completion/complete', async ({ params: { ref, argument } }) => {
-    if (ref.type !== 'ref/resource') return { completion: { values: [] } };
-    const { sessions } = await journal.list({ agentId: agent.id, limit: PAGE });
-    const ids = sessions.map(({ sessionId }) => sessionId);
-    return { completion: { values: ids.filter((id) => id.startsWith(argument.value)) } };
-  });
   offerTasks(server, runs, sdk, shown);
   return made;
 }
@@ -213,14 +195,15 @@ const toolsOf = (agent: Agent, description: string | undefined): readonly object
 
 type Sdk = typeof import('@modelcontextprotocol/server');
 
-async function call(
-  name: string,
-  args: JsonObject,
-  runs: AgentRuns,
-  context: ServerContext,
-  sdk: Sdk,
-  capabilities: JsonObject,
-): Promise<object> {
+interface Asked {
+  readonly runs: AgentRuns;
+  readonly context: ServerContext;
+  readonly sdk: Sdk;
+  readonly capabilities: JsonObject;
+}
+
+async function call(name: string, args: JsonObject, request: Asked): Promise<object> {
+  const { runs, context, sdk, capabilities } = request;
   const mayAsk = capabilities['elicitation'] !== undefined;
   const id = textIn(args, 'session');
   if (name === 'status' || name === 'cancel') {
@@ -231,41 +214,84 @@ async function call(
   if (name !== 'run') throw new sdk.ProtocolError(-32602, `There is no tool ${name}.`);
   const prompt = textIn(args, 'prompt');
   if (prompt === undefined) throw new TreadleError('empty_prompt', 'prompt is missing: the task, as text.');
-  const again = resumedSession(context);
-  const session = await runs.session(again ?? id);
-  const answer = context.mcpReq.inputResponses?.['answer'];
-  const asked = (): object | null => {
-    const question = mayAsk ? session.pending.find(({ approvalId }) => approvalId !== undefined) : undefined;
-    return question
-      ? sdk.inputRequired({
-          requestState: JSON.stringify({ session: session.id }),
-          inputRequests: { answer: sdk.inputRequired.elicit(formOf(question) as never) },
-        })
-      : null;
-  };
-  const question = again === null ? undefined : session.pending.find(({ approvalId }) => approvalId !== undefined);
-  // Answered elsewhere meanwhile, or not answered at all.
-  if (again !== null && !question) return shown(await runs.state(session.id));
-  if (question && answer === undefined) return asked() ?? shown(await runs.state(session.id));
+  const again = await resumed(request);
+  if (again) {
+    const result = await again.follow();
+    const session = again.session;
+    return result === null
+      ? (asking(request, session) ?? shown(await runs.state(session.id)))
+      : ((result.status === 'paused' && mayAsk ? asking(request, session) : null) ??
+          shown(runs.result(session, result)));
+  }
+  const session = await runs.session(id);
   // A client that can't ask gets what it is waited for as an answer.
-  if (!question && mayAsk && takesTasks(capabilities) && args['wait'] !== false) {
+  if (mayAsk && takesTasks(capabilities) && args['wait'] !== false) {
     return beginTask(session, () => session.prompt(prompt));
   }
-  const run = question ? answered(session, question, answer) : session.prompt(prompt);
+  const run = session.prompt(prompt);
   if (args['wait'] === false) {
     run.result.catch(() => {});
     return shown({ session: session.id, status: 'running', text: '', pending: [] });
   }
   const result = await runs.follow(session, run, context);
-  return (result.status === 'paused' ? asked() : null) ?? shown(runs.result(session, result));
+  return (
+    (result.status === 'paused' && mayAsk ? asking(request, session) : null) ?? shown(runs.result(session, result))
+  );
 }
 
-/** The session whose question a request brings the answer to; null for a first request. */
-function resumedSession({ mcpReq }: ServerContext): string | null {
-  const state: unknown = mcpReq.requestState();
-  if (typeof state !== 'string') return null;
-  const match = /^\{"session":"([\w-]+)"\}$/.exec(state);
-  return match?.[1] ?? null;
+/** Makes a call of an offered tool: a run of its own, which asks the client's user where the agent would ask somebody. */
+async function callTool(
+  name: string,
+  args: JsonObject,
+  request: Asked & { readonly blobs: Blobs | undefined },
+): Promise<object> {
+  const { runs, context, sdk, capabilities, blobs } = request;
+  const again = await resumed(request);
+  const session = again?.session ?? (await runs.session(undefined));
+  if (again) await again.follow();
+  else await runs.follow(session, session.prompt(promptFor(name, args)), context);
+  const question = asking(request, session);
+  if (!question) return resultIn(session, blobs);
+  if (capabilities['elicitation'] !== undefined) return question;
+  await session.abort('The MCP client can ask nobody.');
+  throw new sdk.MissingRequiredClientCapabilityError({ requiredCapabilities: { elicitation: {} } });
+}
+
+/** The question that a session waits with, for the client's user; null when there is none. */
+function asking({ sdk }: Asked, session: Session): object | null {
+  const question = session.pending.find(({ approvalId }) => approvalId !== undefined);
+  if (!question) return null;
+  return sdk.inputRequired({
+    requestState: JSON.stringify({ session: session.id, question: question.approvalId }),
+    inputRequests: { [keyOf(question)]: sdk.inputRequired.elicit(formOf(question) as never) },
+  });
+}
+
+interface Resumed {
+  readonly session: Session;
+  /** Gives the answer, and follows the run. Null where there is nothing to answer, or no answer. */
+  follow(): Promise<RunResult | null>;
+}
+
+/** What a request goes on with that brings an answer; null for a first request. @throws ProtocolError for a changed state. */
+async function resumed({ runs, context, sdk }: Asked): Promise<Resumed | null> {
+  const state: unknown = context.mcpReq.requestState();
+  if (state === undefined) return null;
+  const [, id, approvalId] =
+    (typeof state === 'string' && /^\{"session":"([\w-]+)","question":"([\w-]+)"\}$/.exec(state)) || [];
+  if (id === undefined || !(await runs.isOurs(id))) {
+    throw new sdk.ProtocolError(-32602, 'requestState is not as this server gave it.');
+  }
+  const session = await runs.session(id);
+  return {
+    session,
+    async follow() {
+      const question = session.pending.find((each) => each.approvalId === approvalId);
+      const answer = question && context.mcpReq.inputResponses?.[keyOf(question)];
+      if (!question || answer === undefined) return null;
+      return runs.follow(session, answered(session, question, answer), context);
+    },
+  };
 }
 
 function textIn(args: JsonObject, name: string): string | undefined {
@@ -284,26 +310,4 @@ function shown(state: RunState): object {
     structuredContent: { ...state },
     ...(isError ? { isError } : {}),
   };
-}
-
-function offerPrompts(server: McpServer['server'], prompts: readonly AgentPrompt[], sdk: Sdk): void {
-  server.setRequestHandler('prompts/list', () => ({
-    prompts: prompts.map(({ name, description, arguments: all = [] }) => ({
-      name,
-      description,
-      arguments: all.map((argument) => ({ ...argument })),
-    })),
-  }));
-  server.setRequestHandler('prompts/get', ({ params }) => {
-    const prompt = prompts.find(({ name }) => name === params.name);
-    if (!prompt) throw new sdk.ProtocolError(-32602, `There is no prompt ${params.name}.`);
-    const values: Readonly<Record<string, string | undefined>> = params.arguments ?? {};
-    const missing = prompt.arguments?.find(({ name, required }) => required === true && values[name] === undefined);
-    if (missing) throw new sdk.ProtocolError(-32602, `The argument ${missing.name} is missing.`);
-    const text =
-      typeof prompt.text === 'function'
-        ? prompt.text(values)
-        : prompt.text.replace(/\{\{(\w+)\}\}/g, (_, name: string) => values[name] ?? '');
-    return { description: prompt.description, messages: [{ role: 'user', content: { type: 'text', text } }] };
-  });
 }
