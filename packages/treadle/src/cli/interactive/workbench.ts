@@ -16,6 +16,8 @@ export interface Workbench {
   open(sessionId: string): Promise<TerminalSession>;
   /** A new one. */
   begin(): TerminalSession;
+  /** All that begin with a slash. */
+  commands(): readonly SlashCommand[];
   /** Those of Markdown files. */
   readonly ownCommands: readonly SlashCommand[];
   readonly shownModel: (name: string) => void;

@@ -1,7 +1,6 @@
 import type { SessionInput } from '@treadle/core/events';
 
-import { askForm } from '../../cli/asking/ask-form.ts';
-import { answersFor, type Asking } from '../../cli/asking/ask-user.ts';
+import type { Asking } from '../../cli/asking/ask-user.ts';
 import { approvalPanel } from '../panels/approval.ts';
 import type { Panel } from '../panels/panel.ts';
 import type { Theme } from '../screen/theme.ts';
@@ -87,6 +86,7 @@ export function createQuestions(parts: QuestionsParts): Questions {
         question: question.question,
         key,
       } as const;
+      const { askForm } = await import('../../cli/asking/ask-form.ts');
       const said = await askForm(call, question, asking());
       if (said && current === approvalId)
         await post({ type: 'approval_answer', approvalId, decision: said.decision, ...said.said });
@@ -118,6 +118,8 @@ export function createQuestions(parts: QuestionsParts): Questions {
   }
 
   async function clientTools(state: ViewState, key: string): Promise<void> {
+    // Loaded on use: the input line is there before the rest is.
+    const { answersFor } = await import('../../cli/asking/ask-user.ts');
     const results = await answersFor(state.paused ?? [], asking());
     if (results && current === key) await post({ type: 'client_tool_results', results });
   }
