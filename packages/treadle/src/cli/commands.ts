@@ -52,6 +52,7 @@ export const RUN_OPTIONS = {
   'no-skills': { help: 'Use no skills.' },
   'no-plugins': { help: 'Use no plugins.' },
   trust: { help: 'Trust this folder: let its .treadle/settings.json act, now and later.' },
+  plain: { help: 'Print lines only: for screen readers, and terminals without a cursor.' },
   stdin: { help: 'Wait for standard input to its end, however long it takes to begin.' },
   'no-stdin': { help: 'Leave standard input alone.' },
   'no-save': { help: 'Keep the session in memory only.' },

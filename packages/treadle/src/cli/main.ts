@@ -95,11 +95,12 @@ async function dispatch(argv: readonly string[], context: CommandContext): Promi
       const request = readRunRequest(command.args);
       if (request.help) return printed(context.out, helpText('run'));
       if (request.version) return printed(context.out, `${version()}\n`);
-      if (isInteractive(context, request)) {
-        const code = await (await import('./interactive/command.ts')).interactiveCommand(context, request);
+      const own = request.plain ? plainly(context) : context;
+      if (isInteractive(own, request)) {
+        const code = await (await import('./interactive/command.ts')).interactiveCommand(own, request);
         if (code !== null) return code;
       }
-      return (await import('./run/command.ts')).runCommand(context, request);
+      return (await import('./run/command.ts')).runCommand(own, request);
     }
   }
 }
@@ -110,9 +111,14 @@ const isInteractive = ({ io, out }: CommandContext, request: RunRequest): boolea
   request.format === 'text' &&
   request.branches === null &&
   request.stdin !== 'always' &&
-  io.env['TERM'] !== 'dumb' &&
   io.stdin.isTTY === true &&
-  out.isTTY;
+  (out.isTTY || request.plain);
+
+/** As on a terminal that only prints: every part that colours or moves asks for the terminal's name. */
+const plainly = (context: CommandContext): CommandContext => ({
+  ...context,
+  io: { ...context.io, env: { ...context.io.env, TERM: 'dumb' } },
+});
 
 /** What the user did wrong, or asked for in vain, is theirs to mend: it exits as usage. */
 const USERS_OWN: ReadonlySet<string> = new Set([

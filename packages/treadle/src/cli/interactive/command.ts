@@ -3,7 +3,7 @@ import type { PermissionMode } from '@treadle/core';
 import { hostname } from 'node:os';
 import process from 'node:process';
 
-import type { TerminalUi } from '../../terminal/ui/host.ts';
+import type { TerminalHost, TerminalUi } from '../../terminal/ui/host.ts';
 import { openTerminal, type Terminal } from '../../terminal/ui/terminal.ts';
 import type { TerminalSession } from '../../terminal/session/session.ts';
 import type { CommandContext } from '../context.ts';
@@ -13,7 +13,7 @@ import { chooseModel } from '../run/choose-model.ts';
 import type { RunRequest } from '../run/request.ts';
 import { realFolder } from '../sessions/folder-sessions.ts';
 import { version } from '../version.ts';
-import { processDevice } from './device.ts';
+import { plainDevice, processDevice } from './device.ts';
 import { editText, fileList, shellOutput } from './files.ts';
 import { openStore } from './store.ts';
 import type { Workbench } from './workbench.ts';
@@ -24,8 +24,9 @@ const MODES: readonly PermissionMode[] = ['default', 'acceptEdits', 'plan'];
 /** `treadle` at a terminal, without a prompt: an interactive session. Null where there is no terminal for it. */
 export async function interactiveCommand(context: CommandContext, request: RunRequest): Promise<number | null> {
   const { io, interruptions } = context;
-  const device = processDevice(io);
-  if (device === null) return null;
+  const isPlain = io.env['TERM'] === 'dumb' || Boolean(io.env['ACCESSIBLE']);
+  const device = isPlain ? null : processDevice(io);
+  if (device === null && !isPlain) return null;
   const folder = await realFolder(io.cwd, request.cwd ?? '.');
   const store = openStore(homeFolder(io), folder, request.save);
   const ready = Promise.withResolvers<Workbench>();
@@ -36,50 +37,50 @@ export async function interactiveCommand(context: CommandContext, request: RunRe
   const opening = Promise.withResolvers<TerminalSession>();
   const history = await store.history();
 
-  const terminal: Terminal = openTerminal(
-    device,
-    {
-      version: version(),
-      get model() {
-        return model;
-      },
-      folder,
-      mode: request.permissionMode ?? 'default',
-      self,
-      label: (name) => bench?.definition.tools?.find((tool) => tool.name === name)?.label ?? name,
-      commands: () => bench?.commands() ?? [],
-      ready: ready.promise,
-      files: fileList(folder),
-      history,
-      remember: store.remember,
-      loadDraft: store.loadDraft,
-      saveDraft: store.saveDraft,
-      async preview(question) {
-        const { previewIn } = await import('../run/agent.ts');
-        return previewIn(folder)({ ...question, type: 'approval' });
-      },
-      about: async ({ toolName }) =>
-        toolName === 'bash' ? ((await bench?.prepared.rights.aboutCommands()) ?? null) : null,
-      edit: (text) => editText(text, io.env),
-      content: async (text) => {
-        const { mentionedFiles } = await import('../prompt/mentions.ts');
-        return [
-          { type: 'text', text },
-          ...(await mentionedFiles(text, { folder, env: io.env, note: (said) => note(said) })),
-        ];
-      },
-      shell: (command) => shellOutput(command, folder, io.env),
-      async nextMode(ui) {
-        const now = MODES.indexOf((ui.state.mode ?? request.permissionMode ?? 'default') as PermissionMode);
-        const mode = MODES[(now + 1) % MODES.length] ?? 'default';
-        await ui.session.post({
-          type: 'permission_updates',
-          updates: [{ type: 'setMode', mode, destination: 'session' }],
-        });
-      },
+  const host: TerminalHost = {
+    version: version(),
+    get model() {
+      return model;
     },
-    opening.promise,
-  );
+    folder,
+    mode: request.permissionMode ?? 'default',
+    self,
+    label: (name) => bench?.definition.tools?.find((tool) => tool.name === name)?.label ?? name,
+    commands: () => bench?.commands() ?? [],
+    ready: ready.promise,
+    files: fileList(folder),
+    history,
+    remember: store.remember,
+    loadDraft: store.loadDraft,
+    saveDraft: store.saveDraft,
+    async preview(question) {
+      const { previewIn } = await import('../run/agent.ts');
+      return previewIn(folder)({ ...question, type: 'approval' });
+    },
+    about: async ({ toolName }) =>
+      toolName === 'bash' ? ((await bench?.prepared.rights.aboutCommands()) ?? null) : null,
+    edit: (text) => editText(text, io.env),
+    content: async (text) => {
+      const { mentionedFiles } = await import('../prompt/mentions.ts');
+      return [
+        { type: 'text', text },
+        ...(await mentionedFiles(text, { folder, env: io.env, note: (said) => note(said) })),
+      ];
+    },
+    shell: (command) => shellOutput(command, folder, io.env),
+    async nextMode(ui) {
+      const now = MODES.indexOf((ui.state.mode ?? request.permissionMode ?? 'default') as PermissionMode);
+      const mode = MODES[(now + 1) % MODES.length] ?? 'default';
+      await ui.session.post({
+        type: 'permission_updates',
+        updates: [{ type: 'setMode', mode, destination: 'session' }],
+      });
+    },
+  };
+  const terminal: Terminal =
+    device === null
+      ? (await import('../../terminal/ui/plain.ts')).openPlain(plainDevice(context), host, opening.promise)
+      : openTerminal(device, host, opening.promise);
 
   const crashed = (error: unknown): void => {
     terminal.restore();

@@ -1,6 +1,9 @@
 import process from 'node:process';
 
 import type { TerminalDevice } from '../../terminal/ui/device.ts';
+import type { PlainDevice } from '../../terminal/ui/plain.ts';
+import { readLines } from '../asking/terminal.ts';
+import type { CommandContext } from '../context.ts';
 import type { CliIo } from '../io.ts';
 
 /** This process's terminal; null where there is none to draw on. */
@@ -40,5 +43,16 @@ export function processDevice(io: CliIo): TerminalDevice | null {
       const timer = setTimeout(fn, ms);
       return () => clearTimeout(timer);
     },
+  };
+}
+
+/** Lines in, lines out. */
+export function plainDevice({ io, out }: CommandContext): PlainDevice {
+  const reader = readLines(io.stdin);
+  return {
+    write: (text) => out.print(text),
+    lines: (async function* lines() {
+      for (let line = await reader.next(); line !== null; line = await reader.next()) yield line;
+    })(),
   };
 }

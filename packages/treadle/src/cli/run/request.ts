@@ -83,6 +83,8 @@ export function readRunRequest(args: readonly string[], table: typeof RUN_OPTION
     ask: options.rules('ask') ?? [],
     deny: options.rules('deny') ?? [],
     permissionMode: options.choice('permission-mode', PERMISSION_MODES),
+    /** Lines only: nothing that moves, no colours. */
+    plain: options.flag('plain'),
     trust: options.flag('trust'),
     save: !options.flag('no-save'),
     /** Whether standard input is read: `auto` when it isn't a terminal. */

@@ -1,12 +1,12 @@
 import type { SessionInput } from '@treadle/core/events';
 
 import type { Key } from '../panels/panel.ts';
-import { promptOf, typed } from '../session/session.ts';
 import { blockRows, type RowOptions } from '../view/rows.ts';
 import { createView, type ViewState } from '../view/view.ts';
 import type { TerminalDevice } from './device.ts';
 import type { TerminalHost, TerminalUi } from './host.ts';
 import type { InputLine } from './input-line.ts';
+import { createSpeech } from './speech.ts';
 
 /** Milliseconds in which the same key again means another thing. */
 const AGAIN_MS = 2000;
@@ -45,6 +45,7 @@ export interface Actions {
 
 export function createActions(parts: ActionsParts): Actions {
   const { device, host, ui, input, post, fail, setHint } = parts;
+  const speech = createSpeech({ host, ui, post });
   let cutOff = false;
   let stash: ReturnType<InputLine['take']> | null = null;
   const lastAt = new Map<string, number>();
@@ -101,30 +102,7 @@ export function createActions(parts: ActionsParts): Actions {
     }
   }
 
-  async function command(text: string): Promise<void> {
-    const [, name = '', rest = ''] = /^\/(\S+)\s*([^]*)$/.exec(text) ?? [];
-    await host.ready;
-    const found = host.commands().find((one) => one.name === name);
-    if (found) await found.run(rest.trim(), ui);
-    else ui.print(`There is no command /${name}. /help shows those there are.`, 'warn');
-  }
-
-  async function say(kind: 'steering' | 'follow_up', text: string): Promise<void> {
-    const content = await host.content(text);
-    await post(isRunning() ? typed(kind, content) : promptOf(content));
-  }
-
-  async function shell(text: string): Promise<void> {
-    const line = text.slice(1).trim();
-    if (line === '') return;
-    const output = await host.shell(line);
-    ui.print(`! ${line}\n${output}`, 'dim');
-    const said = `I ran this command:\n\n! ${line}\n\n${output}`;
-    await post(typed('steering', [{ type: 'text', text: said }]));
-  }
-
   function submit(kind: 'steering' | 'follow_up'): void {
-    const isCommand = /^\/[\w:-]+(?:\s|$)/.test(input.text);
     if (input.text.trim() === '') {
       if (cutOff && kind === 'steering') {
         cutOff = false;
@@ -137,9 +115,7 @@ export function createActions(parts: ActionsParts): Actions {
     cutOff = false;
     stash = null;
     host.remember(shown);
-    if (isCommand) void command(text).catch(fail);
-    else if (text.startsWith('!')) void shell(text).catch(fail);
-    else void say(kind, text).catch(fail);
+    speech.say(text, kind).catch(fail);
   }
 
   async function showTranscript(): Promise<void> {

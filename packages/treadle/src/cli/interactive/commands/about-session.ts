@@ -32,6 +32,11 @@ export function aboutSession(): readonly SlashCommand[] {
       },
     },
     {
+      name: 'stop',
+      about: 'interrupt the run, as Esc does',
+      run: (_, ui) => ui.session.post({ type: 'cancel', reason: 'Interrupted by the user.' }),
+    },
+    {
       name: 'quit',
       about: 'leave; the session is kept',
       run(_, ui) {

@@ -1,0 +1,233 @@
+import type { SessionInput } from '@treadle/core/events';
+
+import { plainLine } from '../../cli/asking/plain-text.ts';
+import { linePanel } from '../panels/line.ts';
+import type { Panel } from '../panels/panel.ts';
+import { themeNamed } from '../screen/theme.ts';
+import type { TerminalSession } from '../session/session.ts';
+import type { Block } from '../view/blocks.ts';
+import { blockRows, openToolRows, type RowOptions } from '../view/rows.ts';
+import { createView, type View } from '../view/view.ts';
+import type { TerminalHost, TerminalUi } from './host.ts';
+import { createQuestions } from './questions.ts';
+import { createSpeech } from './speech.ts';
+import type { Terminal } from './terminal.ts';
+
+/** Where lines are read and printed: a screen reader's terminal, one that has no cursor, or a pipe. */
+export interface PlainDevice {
+  write(text: string): void;
+  /** What is typed, a line each; it ends when there is no more. */
+  readonly lines: AsyncIterable<string>;
+}
+
+/** Rows are as long as they are: whoever shows them breaks them. */
+const COLUMNS = 2000;
+/** Rows of a question that are shown of a change. */
+const MOST = 200;
+
+/**
+ * The same session in lines alone: printable text and newlines, nothing that moves or comes back. Choices have numbers. A
+ * call says that it has started, and nothing more until it has ended, so that nothing is read aloud while nothing happens.
+ */
+export function openPlain(device: PlainDevice, host: TerminalHost, opening: Promise<TerminalSession>): Terminal {
+  const theme = themeNamed('none');
+  const options: RowOptions = { columns: COLUMNS, theme, label: host.label };
+  const left = Promise.withResolvers<number>();
+  let session: TerminalSession | null = null;
+  let view: View = createView(host);
+  let lastBlock: Block | null = null;
+  let panel: Panel | null = null;
+  let questionPanel: Panel | null = null;
+  let isOver = false;
+  let isAtPrompt = false;
+  const begun = new Set<string>();
+
+  const print = (text: string): void => {
+    device.write(`${isAtPrompt ? '\n' : ''}${text}\n`);
+    isAtPrompt = false;
+  };
+  /** Once nothing goes on any more, or a question stands there. */
+  function prompt(label = '> '): void {
+    if (isAtPrompt || isOver) return;
+    device.write(label);
+    isAtPrompt = true;
+  }
+
+  function update(): void {
+    if (isOver) return;
+    for (const block of view.finished()) {
+      print(blockRows(block, lastBlock, options).join('\n'));
+      lastBlock = block;
+    }
+    const { cells, run, paused, question } = view.state;
+    for (const cell of cells) {
+      if (cell.state !== 'running' || begun.has(cell.callId)) continue;
+      begun.add(cell.callId);
+      print(
+        openToolRows({ ...cell, output: '' }, options, null)
+          .join('\n')
+          .replace(/^• /, 'started: '),
+      );
+    }
+    questions.update(view.state);
+    if (session !== null && panel === null && questionPanel === null && (run === null || paused !== null) && !question)
+      prompt();
+  }
+
+  const fail = (error: unknown): void => {
+    print(plainLine(error instanceof Error ? error.message : String(error), 500));
+    update();
+  };
+  const post = async (said: SessionInput): Promise<void> => {
+    try {
+      await (session ?? (await opening)).post(said);
+    } catch (error) {
+      fail(error);
+    }
+  };
+
+  function showPanel(next: Panel): void {
+    print(next.rows(COLUMNS, MOST, theme).join('\n'));
+    prompt(next.label ?? 'Number: ');
+  }
+
+  const ask: TerminalUi['ask'] = (question, { label = '> ', until, isSecret = false } = {}) =>
+    new Promise((resolve) => {
+      if (isSecret) {
+        print('A key would be shown while you type it here. Keep it with: treadle login');
+        resolve(null);
+        return;
+      }
+      const line = linePanel({ question, label }, (text) => {
+        if (panel !== line) return;
+        panel = null;
+        resolve(text);
+        update();
+      });
+      panel = line;
+      showPanel(line);
+      void until?.then(() => line.close());
+    });
+
+  const page = (title: string, rows: (columns: number, by: typeof theme) => readonly string[]): void =>
+    print([title, ...rows(COLUMNS, theme)].join('\n'));
+
+  const questions = createQuestions({
+    host,
+    theme,
+    post,
+    ask,
+    page,
+    changed: () => {
+      if (questionPanel) showPanel(questionPanel);
+    },
+    // Whoever typed a line meant it.
+    mayAnswer: () => true,
+    show(next) {
+      questionPanel = next;
+      if (next) showPanel(next);
+    },
+  });
+
+  async function transcript(): Promise<void> {
+    const whole = createView(host);
+    for await (const event of ui.session.history()) whole.take(event);
+    for (const block of whole.finished()) print(blockRows(block, null, { ...options, isWhole: true }).join('\n'));
+    update();
+  }
+
+  const ui: TerminalUi = {
+    get session() {
+      if (session === null) throw new Error('There is no session yet.');
+      return session;
+    },
+    get state() {
+      return view.state;
+    },
+    print(text) {
+      print(text);
+      update();
+    },
+    page,
+    transcript: () => void transcript().catch(fail),
+    async pick(title, items) {
+      const lines = items.map(
+        ({ text, about = '' }, index) => `${index + 1}  ${text}${about === '' ? '' : `  ${about}`}`,
+      );
+      const answer = await ask([title, ...lines].join('\n'), { label: 'Number, or nothing: ' });
+      return items[Number(answer?.trim() || 0) - 1]?.value ?? null;
+    },
+    ask,
+    setDraft: (text) => print(`Your message was: ${text}`),
+    insert: (text) => print(text),
+    show,
+    copy: print,
+    leave: (code = 0) => leave(code),
+  };
+  const speech = createSpeech({ host, ui, post });
+
+  async function show(next: TerminalSession): Promise<void> {
+    const before = session;
+    session = next;
+    view = createView(host);
+    lastBlock = null;
+    if (before) await before.close();
+    if (next.leftOut > 0) print('… earlier events are left out.');
+    void follow(next);
+    if (await next.isCutOff()) print('The run broke off. An empty line goes on with it; a message begins another one.');
+    update();
+  }
+
+  async function follow(followed: TerminalSession): Promise<void> {
+    try {
+      for await (const event of followed.events) {
+        if (session !== followed) return;
+        view.take(event);
+        update();
+      }
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  function take(line: string): void {
+    isAtPrompt = false;
+    const open = panel ?? questionPanel;
+    if (open?.submit) open.submit(line);
+    else if (open) {
+      const answer = line.trim();
+      if (!open.key({ name: answer, sequence: answer }) || /^$|^\D|^.{2}/.test(answer)) showPanel(open);
+    } else if (line.trim() === '') {
+      void ui.session.isCutOff().then((is) => (is ? ui.session.resume() : update()), fail);
+    } else {
+      host.remember(line);
+      speech.say(line, 'steering').then(update, fail);
+    }
+  }
+
+  async function read(): Promise<void> {
+    for await (const line of device.lines) {
+      if (isOver) return;
+      // What is piped in waits for its turn.
+      if (session === null && panel === null) await opening.catch(() => {});
+      take(line);
+    }
+    leave(0);
+  }
+
+  function leave(code: number): void {
+    if (isOver) return;
+    update();
+    if (isAtPrompt) device.write('\n');
+    isOver = true;
+    left.resolve(code);
+  }
+
+  print(`treadle ${host.version} · ${host.model} · ${host.folder}`);
+  void read().catch(fail);
+  opening.then(show, (error: unknown) => {
+    fail(error);
+    leave(1);
+  });
+  return { left: left.promise, ui, leave, restore: () => {} };
+}
