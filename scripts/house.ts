@@ -128,7 +128,7 @@ const LINES = {
   rows: 425,
   cluster: 925,
   skills: 520,
-  terminal: 3_700,
+  terminal: 4_000,
   stores: 1_230,
   plugins: 965,
   firstrun: 1_340,
