@@ -32,31 +32,29 @@ const transcripts: readonly (readonly Said[])[] = globSync(`${SDK}golden/*.jsonl
 const sorted = (names: Iterable<string>): string[] => [...new Set(names)].toSorted();
 const code = (name: string): string => `\`${name}\``;
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [head, ...rows];
-  const widths = head.map((_, at) => Math.max(...all.map((row) => (row[at] ?? '').length)));
-  const line = (row: readonly string[]): string =>
-    `| ${widths.map((width, at) => (row[at] ?? '').padEnd(width)).join(' | ')} |`;
-  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
-  return [line(head), rule, ...rows.map(line)].join('\n');
-}
+const list = (label: string, names: readonly string[]): string => `- ${label}: ${names.map(code).join(', ')}.`;
 
 const STATES: Readonly<Record<string, string>> = {
-  works: 'works',
-  ignored: 'accepted, no effect',
+  works: 'Works',
+  ignored: 'Accepted, without an effect',
+  unsupported: 'Refused at the start',
 };
 
 /** What becomes of each flag, as the table of arguments has it, which the tests go through. */
 function options(): string {
-  const flags = [...read(`${SDK}arguments.ts`).matchAll(/^ {2}'?([\w-]+)'?: (works|ignored)\('/gm)];
-  return table(
-    ['flag', 'state'],
-    flags.map(([, name = '', kind = '']) => [code(`--${name}`), STATES[kind] ?? '']),
-  );
+  const flags = [...read(`${SDK}arguments.ts`).matchAll(/^ {2}'?([\w-]+)'?: (works|ignored|unsupported)\('/gm)];
+  return Object.entries(STATES)
+    .map(([kind, label]) => ({
+      label,
+      names: flags.flatMap(([, name = '', of]) => (of === kind ? [`--${name}`] : [])),
+    }))
+    .filter(({ names }) => names.length > 0)
+    .map(({ label, names }) => list(label, names))
+    .join('\n');
 }
 
 /** Requests of either side, by how they were answered. */
-function requests(by: Said['by']): readonly (readonly string[])[] {
+function requests(by: Said['by']): { readonly works: readonly string[]; readonly unsupported: readonly string[] } {
   const found = transcripts.flatMap((said) =>
     said.flatMap(({ by: who, line }) => {
       if (line.type !== 'control_request' || who !== by || !line.request) return [];
@@ -67,19 +65,17 @@ function requests(by: Said['by']): readonly (readonly string[])[] {
       }));
     }),
   );
-  return sorted(found.map(({ name }) => name)).map((name) => [
-    code(name),
-    found.some((one) => one.name === name && one.ok) ? 'works' : 'unsupported',
-  ]);
+  const works = sorted(found.flatMap(({ name, ok }) => (ok ? [name] : [])));
+  return { works, unsupported: sorted(found.map(({ name }) => name)).filter((name) => !works.includes(name)) };
 }
 
-function messages(): readonly (readonly string[])[] {
+function messages(): readonly string[] {
   const names = transcripts.flatMap((said) =>
     said.flatMap(({ by, line: { type = '', subtype } }) =>
       by === 'client' || type.startsWith('control_') ? [] : [subtype === undefined ? type : `${type}/${subtype}`],
     ),
   );
-  return sorted(names).map((name) => [code(name), 'works']);
+  return sorted(names);
 }
 
 /** Every request that is answered, whether a transcript has it or not. */
@@ -93,12 +89,15 @@ it('docs/agent-sdk.md has what becomes of every flag', () => {
 });
 
 it('docs/agent-sdk.md has the messages and requests of the transcripts', () => {
-  const rows = [
-    ...messages().map(([name = '', state = '']) => [name, 'message', state]),
-    ...requests('agent').map(([name = '', state = '']) => [name, 'request to the client', state]),
-    ...requests('client').map(([name = '', state = '']) => [name, 'request of the client', state]),
+  const { works, unsupported } = requests('client');
+  const lists = [
+    list('Messages', messages()),
+    list('Requests to the client', requests('agent').works),
+    list('Requests of the client', works),
+    list('Unsupported', unsupported),
   ];
-  expect(read('docs/agent-sdk.md')).toContain(table(['name', 'what it is', 'state'], rows));
+  expect(requests('agent').unsupported).toEqual([]);
+  expect(read('docs/agent-sdk.md')).toContain(lists.join('\n'));
 });
 
 it('docs/agent-sdk.md names every request that is answered', () => {
