@@ -5,6 +5,15 @@ import type { TerminalSession } from '../../terminal/session/session.ts';
 
 /** Milliseconds that another process has to go on with what it has answered. */
 const OTHERS_FIRST_MS = 500;
+/** What somebody must act on. */
+const ACTED_ON: ReadonlySet<SessionInput['type']> = new Set([
+  'prompt',
+  'steering',
+  'follow_up',
+  'cancel',
+  'approval_answer',
+  'client_tool_results',
+]);
 /** Durable events that a terminal shows of a long log: what came before is in the pager. */
 const SHOWN = 600;
 
@@ -33,7 +42,7 @@ export function localSession(session: Session, { journal, seq, fail }: LocalSess
   const unwatch = journal.watch(session.id, () => push('look'));
 
   /**
-   * Somebody else has answered. Who only posts an answer drives nothing: then the run goes on here. A process that has
+   * Somebody else has said something. Who only posts drives nothing: then the session goes on here. A process that has
    * begun to drive it meanwhile keeps it.
    */
   function goOnSoon(): void {
@@ -59,7 +68,7 @@ export function localSession(session: Session, { journal, seq, fail }: LocalSess
       } else if (next === 'look' || next.seq > last) {
         for await (const event of journal.read(session.id, last + 1)) {
           last = event.seq;
-          if (event.type === 'input_received' && event.input.type === 'approval_answer') goOnSoon();
+          if (event.type === 'input_received' && ACTED_ON.has(event.input.type)) goOnSoon();
           yield event;
         }
       }
