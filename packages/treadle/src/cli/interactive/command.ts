@@ -8,8 +8,8 @@ import { openTerminal, type Terminal } from '../../terminal/ui/terminal.ts';
 import type { TerminalSession } from '../../terminal/session/session.ts';
 import type { CommandContext } from '../context.ts';
 import { SIGNAL_EXIT } from '../exit-codes.ts';
+import { knownModel } from '../login/first-run.ts';
 import { homeFolder } from '../parts.ts';
-import { chooseModel } from '../run/choose-model.ts';
 import type { RunRequest } from '../run/request.ts';
 import { realFolder } from '../sessions/folder-sessions.ts';
 import { version } from '../version.ts';
@@ -31,7 +31,9 @@ export async function interactiveCommand(context: CommandContext, request: RunRe
   const store = openStore(homeFolder(io), folder, request.save);
   const ready = Promise.withResolvers<Workbench>();
   ready.promise.catch(() => {});
-  let model = chooseModel(request.model, io.env).name;
+  // What is wrong with the login is said when the session is made ready.
+  const known = await knownModel(io, request.model).catch(() => null);
+  let model = known?.choice.name ?? request.model ?? '';
   let bench: Workbench | null = null;
   const self = `treadle, process ${process.pid} on ${hostname()}`;
   const opening = Promise.withResolvers<TerminalSession>();

@@ -12,6 +12,12 @@ export interface ChosenModel {
   readonly env: CliIo['env'];
 }
 
+/** What the arguments, the environment and the login say. Nothing is asked. */
+export async function knownModel(io: CliIo, flag: string | undefined): Promise<ChosenModel> {
+  const env = await withUserVariables(io);
+  return { env, choice: chooseModel(flag, env, (await readLogin(io)).model) };
+}
+
 /**
  * The model of a command. Where nothing names one and there is no key, whoever is at the terminal is asked once; elsewhere
  * it is the demo model.
@@ -24,10 +30,7 @@ export async function chosenModel(
   flag: string | undefined,
   terminal?: Terminal,
 ): Promise<ChosenModel> {
-  const read = async (): Promise<ChosenModel> => {
-    const env = await withUserVariables(io);
-    return { env, choice: chooseModel(flag, env, (await readLogin(io)).model) };
-  };
+  const read = (): Promise<ChosenModel> => knownModel(io, flag);
   const found = await read();
   if (found.choice.isUnset !== true || terminal?.isThere !== true || loginFile(io) === null) return found;
   const asking = { io, terminal, stopped: interruptions.first, note };

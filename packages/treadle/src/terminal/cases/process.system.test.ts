@@ -1,5 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import process from 'node:process';
 
 import { describe, it } from 'vitest';
@@ -91,10 +93,14 @@ describe.concurrent('the process at its terminal', () => {
 
   it('names the model that was chosen, from the first line on', async ({ expect }) => {
     await using world = await terminalWorld([]);
-    const terminal = world.open();
+    await mkdir(join(world.home, '.config/treadle'), { recursive: true });
+    await writeFile(join(world.home, '.config/treadle/login.json'), JSON.stringify({ model: 'anthropic/x' }), {
+      mode: 0o600,
+    });
+    const terminal = world.open([], { env: { TREADLE_MODEL: '' } });
     const shown = await terminal.shows(STATUS);
     expect(shown).toMatch(/^treadle \S+ · anthropic\/x · /);
-    expect(terminal.emulator.raw()).not.toContain('demo');
+    expect(terminal.emulator.raw()).not.toMatch(/demo|claude/);
   });
 });
 
