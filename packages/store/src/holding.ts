@@ -27,7 +27,9 @@ export interface HoldingOptions<Taken extends TakenClaim> {
 export interface Holding<Taken extends TakenClaim> {
   readonly held: ReadonlyMap<string, Taken>;
   /** Whether this process has a session, or has more than `asking` claims of it under way. */
-  has(sessionId: string, asking?: number): boolean;
+  has(sessionId: string, asking: number): boolean;
+  /** All that it has, or is about to. */
+  all(): readonly string[];
   /** Takes a session by `take`, and keeps it. */
   claim(sessionId: string, take: () => Promise<Taken>): Promise<Claim>;
   /** @throws TreadleError `fenced` where this process was not heard of for a lease: others may have the session. */
@@ -122,7 +124,8 @@ export function createHolding<Taken extends TakenClaim>(options: HoldingOptions<
 
   return {
     held,
-    has: (sessionId, asking = 0) => held.has(sessionId) || (taking.get(sessionId) ?? 0) > asking,
+    has: (sessionId, asking) => held.has(sessionId) || (taking.get(sessionId) ?? 0) > asking,
+    all: () => [...held.keys(), ...taking.keys()],
     async claim(sessionId, take) {
       // What lapsed is nothing to be renewed with it.
       loseLapsed();

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { TreadleError } from '@treadle/core';
+import process from 'node:process';
+import { errorText, TreadleError } from '@treadle/core';
 import { parseJson } from '@treadle/core/json';
 import type { LiveBus } from '@treadle/core/ports';
 import { codeOf } from '../errors.ts';
@@ -65,13 +66,14 @@ export async function localBus({ folder }: LocalBusOptions): Promise<LiveBus> {
   server.unref();
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
+    requireOwn(folder);
     await new Promise<void>((resolve, reject) => {
       // Later errors are of single connections: they end nothing.
       server.on('error', reject).listen(own, resolve);
     });
     chmodSync(own, 0o600);
   } catch (cause) {
-    const message = `Live text can't be shared in ${folder}: ${String(codeOf(cause) ?? cause)}.`;
+    const message = `Live text can't be shared in ${folder}: ${String(codeOf(cause) ?? errorText(cause))}.`;
     throw new TreadleError('journal_failed', message, { cause });
   }
 
@@ -114,6 +116,15 @@ export async function localBus({ folder }: LocalBusOptions): Promise<LiveBus> {
       await new Promise<void>((resolve) => void server.close(() => resolve()));
     },
   };
+}
+
+/** Whoever else may put sockets there hears what is said, and may say anything. */
+function requireOwn(folder: string): void {
+  const { uid, mode } = statSync(folder);
+  const own = process.getuid?.();
+  if (own === undefined) return;
+  if (uid !== own) throw new Error('it belongs to another user; name a folder of your own');
+  if ((mode & 0o077) !== 0) throw new Error('other users may read it; run: chmod 700, or name another folder');
 }
 
 function namesIn(folder: string): string[] {

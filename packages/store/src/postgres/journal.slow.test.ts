@@ -308,6 +308,66 @@ describe('another process', () => {
     expect(await survivor.due({ before: Date.now() })).toEqual([]);
   });
 
+  it('gives nobody up after a crash of the server, also when it began to look only then', async () => {
+    const url = await server.database();
+    let slower = 1;
+    // A process that takes its time to come back.
+    const clock: Clock = { now: () => Date.now(), after: (ms, ...more) => systemClock.after(ms * slower, ...more) };
+    const lives = open(url, { processes: elsewhere, clock });
+    await lives.create('s', created('s'));
+    const claim = await lives.claim('s', { id: 'a', label: 'lives' });
+    const sql = client(url);
+    const [row] = await sql<[{ up: number; pid: number }]>`
+      select extract(epoch from clock_timestamp() - pg_postmaster_start_time())::float as up, pg_backend_pid() as pid`;
+    if (row.up < 1.6) await new Promise((resolve) => void setTimeout(resolve, 1600 - row.up * 1000));
+    slower = 20;
+    process.kill(row.pid, 'SIGKILL');
+    const fresh = open(url, { leaseMs: 1500 });
+    for (;;) {
+      const due = await fresh.due({ before: Date.now() }).catch(() => null);
+      if (due) break;
+      await later();
+    }
+    const until = Date.now() + 700;
+    while (Date.now() < until) expect(await fresh.due({ before: Date.now() })).toEqual([]);
+    slower = 1;
+    expect((await lives.append('s', claim.epoch, 1, [noted('n')])).ok).toBe(true);
+  });
+
+  it('finds what is free among very many that are held, and asks for no more than is wanted', async () => {
+    const url = await server.database();
+    const [busy, other] = [open(url, { processes: elsewhere }), open(url)];
+    for (let count = 0; count < 60; count += 1) {
+      await busy.create(`held-${count}`, created(`held-${count}`));
+      await busy.claim(`held-${count}`, { id: `a${count}`, label: 'busy' });
+    }
+    const at = Date.now();
+    for (let count = 0; count < 5; count += 1) {
+      await other.create(`free-${count}`, created(`free-${count}`));
+      const claim = await other.claim(`free-${count}`, { id: 'b', label: 'other' });
+      await claim.release({ seen: 1, wakeAt: at + count, status: 'idle', waitsFor: [] });
+    }
+    const due = await other.due({ before: at + 10, limit: 3 });
+    expect(due.map(({ sessionId }) => sessionId)).toEqual(['free-0', 'free-1', 'free-2']);
+  });
+
+  it('forgets the processes that left, and those that were not heard of for a day', async () => {
+    const url = await server.database();
+    const first = postgresJournal({ connection: url });
+    await first.create('s', created('s'));
+    await first.claim('s', { id: 'a', label: 'a' });
+    await first.close();
+    const sql = client(url);
+    expect(await sql`select from treadle.members`).toHaveLength(0);
+    await sql`insert into treadle.members (id, pid, host, expires_at, pooled, backend)
+      values ('dead', 1, 'h', clock_timestamp() - interval '25 hours', false, 1),
+        ('hangs', 1, 'h', clock_timestamp() - interval '1 hour', false, 1)`;
+    await open(url).claim('s', { id: 'b', label: 'b' });
+    const rows = await sql<{ id: string }[]>`select id from treadle.members order by id`;
+    expect(rows.map(({ id }) => id)).toContain('hangs');
+    expect(rows).toHaveLength(2);
+  });
+
   it('is told once that a session was removed, also when nothing was written before', async () => {
     const url = await server.database();
     const [here, there] = [open(url), open(url)];

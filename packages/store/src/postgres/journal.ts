@@ -64,7 +64,6 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
     release: (taken, rest) => run((sql) => releaseLease(sql, schema, clock.now(), taken, rest)),
     lapsed: member.renounce,
   });
-  const isStray = (by: string | null, sessionId: string): boolean => by === member.id() && !holding.has(sessionId);
   /** When this process lost its connection last: the others may have lost theirs with it, and come back later. */
   let lostAt = Number.NEGATIVE_INFINITY;
   let closed = false;
@@ -191,8 +190,11 @@ export function postgresJournal(options: PostgresJournalOptions): Journal {
       return stop;
     },
     list: (listOptions = {}) => run((sql) => listSessions(sql, schema, listOptions)),
-    due: (dueOptions) =>
-      run((sql) => dueSessions(sql, schema, leasing, dueOptions, clock.now() >= lostAt + leaseMs, isStray)),
+    due(dueOptions) {
+      const mayNote = clock.now() >= lostAt + leaseMs;
+      const own = { member: member.id(), has: holding.all(), now: clock.now(), mayNote };
+      return run((sql) => dueSessions(sql, schema, leasing, dueOptions, own));
+    },
     async remove(sessionId) {
       const { seq } = await run((sql) => sessionOf(sql, schema, sessionId));
       teller.forget(sessionId);

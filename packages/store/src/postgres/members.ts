@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DueOptions, DueSession } from '@treadle/core/journal';
-import { holderCheck, type Holder, type Leasing } from '../checks.ts';
+import type { Holder, Leasing } from '../checks.ts';
+import type { ProcessIdentity } from '../processes.ts';
 import type { Part, Query, Sql } from './connection/connect.ts';
 
 /** This process among those that work with the database. */
@@ -113,14 +114,15 @@ export async function giveUp(sql: Query, schema: string, member: string): Promis
 
 /**
  * Notes which members have lost their connection, and which have a new one. Nobody is noted in the first lease after the
- * server's own start: all have lost theirs with it.
+ * server's own start: all have lost theirs with it. After a crash it goes on, and has forgotten its statistics.
  */
 async function noteConnections(sql: Query, schema: string, leaseMs: number): Promise<void> {
   await sql`
     update ${sql(schema)}.members as member
     set gone_at = case when member.gone_at is null then clock_timestamp() end
     where not member.pooled and not member.lost and member.expires_at > clock_timestamp()
-      and pg_postmaster_start_time() < clock_timestamp() - ${leaseMs} * interval '1 ms'
+      and greatest(pg_postmaster_start_time(), (select stats_reset from pg_stat_bgwriter))
+        < clock_timestamp() - ${leaseMs} * interval '1 ms'
       and (member.gone_at is null) = not exists (
         select from pg_stat_activity as backend where backend.pid = member.backend
           and (backend.backend_start is null or backend.backend_start = member.backend_start))`;
@@ -136,38 +138,39 @@ export type IsStray = (member: string | null, sessionId: string) => boolean;
 export async function dueSessions(
   sql: Query,
   schema: string,
-  leasing: Leasing,
+  { processes, leaseMs }: Leasing,
   { before, limit = 50, agents }: DueOptions,
-  mayNote: boolean,
-  isStray: IsStray,
+  own: Own & { readonly mayNote: boolean },
 ): Promise<readonly DueSession[]> {
-  if (mayNote) await noteConnections(sql, schema, leasing.leaseMs);
-  const { columns, join } = holder(sql, schema);
+  if (own.mayNote) await noteConnections(sql, schema, leaseMs);
+  // Few, whatever they hold: so the database need give no more rows than are wanted.
+  const members = await sql<(ProcessIdentity & { readonly id: string })[]>`
+    select id, pid, process_start as start, host from ${sql(schema)}.members where expires_at > clock_timestamp()`;
+  const gone = members.filter((member) => processes.isGone(member)).map(({ id }) => id);
+  const listed = (values: readonly string[]): Part =>
+    sql`(select jsonb_array_elements_text(${JSON.stringify(values)}::text::jsonb))`;
   const isAsked =
-    agents === undefined
-      ? sql`true`
-      : sql`(session.agent_id is null
-          or session.agent_id in (select jsonb_array_elements_text(${JSON.stringify(agents)}::text::jsonb)))`;
-  type Row = Omit<Holder, 'id'> & {
-    readonly id: string | null;
-    readonly member: string | null;
-    readonly sessionId: string;
-    readonly dueAt: string;
-    readonly agentId: string | null;
-  };
-  const rows = await sql<Row[]>`
-    select session.name as "sessionId", wake.due_at as "dueAt", session.agent_id as "agentId", ${columns}
+    agents === undefined ? sql`true` : sql`(session.agent_id is null or session.agent_id in ${listed(agents)})`;
+  const rows = await sql<{ sessionId: string; dueAt: string; agentId: string | null }[]>`
+    select session.name as "sessionId", wake.due_at as "dueAt", session.agent_id as "agentId"
     from ${sql(schema)}.wakes as wake join ${sql(schema)}.sessions as session on session.id = wake.session
-    left join ${sql(schema)}.leases as lease on lease.session = wake.session ${join}
+    left join ${sql(schema)}.leases as lease on lease.session = wake.session
+    left join ${sql(schema)}.members as member on member.id = lease.member
     where wake.due_at <= ${Math.floor(before)} and ${isAsked}
-    order by wake.due_at`;
-  const isAlive = holderCheck(leasing);
-  return rows
-    .filter((row) => row.id === null || isStray(row.member, row.sessionId) || !isAlive(row))
-    .slice(0, limit)
-    .map(({ sessionId, dueAt, agentId }) => ({
-      sessionId,
-      dueAt: Number(dueAt),
-      ...(agentId !== null && { agentId }),
-    }));
+      and (lease.session is null or ${leaseEnd(sql)} <= ${Math.floor(own.now)} or lease.member in ${listed(gone)}
+        or (lease.member = ${own.member} and session.name not in ${listed(own.has)}))
+    order by wake.due_at limit ${limit}`;
+  return rows.map(({ sessionId, dueAt, agentId }) => ({
+    sessionId,
+    dueAt: Number(dueAt),
+    ...(agentId !== null && { agentId }),
+  }));
+}
+
+/** What this process knows of itself. */
+interface Own {
+  readonly member: string;
+  /** The sessions it holds, or is about to. */
+  readonly has: readonly string[];
+  readonly now: number;
 }
