@@ -73,7 +73,9 @@ export async function localBus({ folder }: LocalBusOptions): Promise<LiveBus> {
     });
     chmodSync(own, 0o600);
   } catch (cause) {
-    const message = `Live text can't be shared in ${folder}: ${String(codeOf(cause) ?? errorText(cause))}.`;
+    const code = codeOf(cause);
+    const why = typeof code === 'string' ? code : errorText(cause);
+    const message = `Live text can't be shared in ${folder}: ${why}.`;
     throw new TreadleError('journal_failed', message, { cause });
   }
 

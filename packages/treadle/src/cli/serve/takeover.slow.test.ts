@@ -54,6 +54,8 @@ describe.each(['sqlite', 'postgres'])('two servers on one journal: %s', (kind) =
         const begun = (): number =>
           cluster.effects().filter(({ pid, what }) => pid === first.pid && what[0] !== 'end').length;
         const before = begun();
+        // Whatever is posted to one of them is due for both.
+        survivor.child.kill('SIGSTOP');
         // At rest with an answer that nobody gives, before the others begin.
         await first.start(idOf('expiry'), 'Do: expiry');
         await Promise.all(
@@ -63,6 +65,7 @@ describe.each(['sqlite', 'postgres'])('two servers on one journal: %s', (kind) =
         );
         // A reply, a sub-agent's, a title and four tools.
         await cluster.until('all are at work', () => begun() >= before + 7);
+        survivor.child.kill('SIGCONT');
         const killedAt = Date.now();
         await first.end('SIGKILL');
         for (const what of KINDS) {
@@ -133,10 +136,16 @@ describe.each(['sqlite', 'postgres'])('two servers on one journal: %s', (kind) =
     async () => {
       const leaseMs = STOPS > 1 ? 10_000 : 2000;
       const cluster = await clusterOn(kind, { workMs: 300, leaseMs });
-      const [stopped] = [await cluster.member(), await cluster.member()];
+      const [stopped, other] = [await cluster.member(), await cluster.member()];
       for (let round = 0; round < STOPS; round += 1) {
         const ids = Array.from({ length: 5 }, (_, index) => `r${round}-${index}`);
+        const begun = (): number => startsOf(cluster, 'safe').length;
+        const before = begun();
+        // What one of them has not begun the other would take at once.
+        other.child.kill('SIGSTOP');
         await Promise.all(ids.map((id) => stopped.start(id, 'Do: safe 6')));
+        await cluster.until('all are at work', () => begun() >= before + ids.length);
+        other.child.kill('SIGCONT');
         stopped.child.kill('SIGSTOP');
         const since = Date.now();
         await setTimeout(2 * leaseMs);
