@@ -141,6 +141,34 @@ describe('a call in a script', () => {
     expect(await resultOf(denied, { definition: { permissions } })).toBe('undefined');
   });
 
+  it('is refused by a rule with a specifier, and by a rule that the session adds', async () => {
+    const lookUp = defineTool({
+      name: 'look_up',
+      description: 'Looks up a key.',
+      inputSchema: { type: 'object', properties: { key: { type: 'string' } } },
+      access: (args) => ({ hosts: [`${(args as { readonly key: string }).key}.example`] }),
+      execute({ key }) {
+        calls.push(`look_up ${key}`);
+        return `value of ${key}`;
+      },
+    });
+    const code = `
+      const tried = [];
+      for (const key of ['open', 'secret']) tried.push(await tools.look_up({ key }).catch(() => 'refused'));
+      try {
+        tried.push(await tools.add({ a: 1, b: 1 }));
+      } catch {
+        tried.push('refused');
+      }
+      return tried;`;
+    const definition = { permissions: { allow: ['look_up'], deny: ['look_up(domain:secret.example)'] } };
+    const { session, read } = await running(code, { tools: [lookUp, add], definition });
+    await session.updatePermissions([{ type: 'addRules', behavior: 'deny', rules: ['add'], destination: 'session' }]);
+    await session.prompt('Go.').result;
+    expect(JSON.parse(read())).toEqual(['value of open', 'refused', 'refused']);
+    expect(calls).toEqual(['look_up open']);
+  });
+
   it('pauses the run for an approval, and the script goes on with the answer', async () => {
     const code = `
       const first = await tools.add({ a: 1, b: 1 });

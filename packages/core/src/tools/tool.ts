@@ -126,6 +126,8 @@ export interface ToolContext<Context = unknown> {
    * that can page does better to return a page of this size. Absent where nothing is cut.
    */
   readonly maxResultTokens?: number;
+  /** Whether the session's rules deny every call of a tool, whatever its arguments. */
+  readonly isDenied?: (toolName: string) => boolean;
   /** The background tasks of this session. Absent where nothing runs in the background. */
   readonly tasks?: TaskControl;
   /** The background task that this call is; absent on a call that its run waits for. */

@@ -52,7 +52,7 @@ type Frequencies = ReadonlyMap<string, number>;
 /** Finds tools by what they are for. Made once for a list of tools. */
 export interface ToolIndex<Searched extends SearchedTool> {
   /** The tools that fit best, the best first: at most `most`, and none that has no word of the query. */
-  find(query: string, most: number): readonly Searched[];
+  find(query: string, most: number, fits?: (name: string) => boolean): readonly Searched[];
 }
 
 /** Indexes tools for searches in words. */
@@ -99,15 +99,16 @@ export function indexTools<Searched extends SearchedTool>(tools: readonly Search
   }
 
   return {
-    find(query, most) {
+    find(query, most, fits = () => true) {
       const named = places.get(query.trim());
       const sums = scores(query);
       const score = (place: number): number => (place === named ? Infinity : (sums.get(place) ?? 0));
       const found = new Set(named === undefined ? sums.keys() : [named, ...sums.keys()]);
       return [...found]
         .toSorted((one, other) => score(other) - score(one) || one - other)
-        .slice(0, most)
-        .flatMap((place) => tools[place] ?? []);
+        .flatMap((place) => tools[place] ?? [])
+        .filter(({ name }) => fits(name))
+        .slice(0, most);
     },
   };
 }

@@ -40,8 +40,11 @@ export function searchTool(lists: () => readonly (readonly Tool[])[], most: numb
       additionalProperties: false,
     },
     readOnly: true,
-    execute: ({ query }, { maxResultTokens = Infinity }) =>
-      found(index().find(query, most), Math.min(MOST_CHARACTERS, 4 * maxResultTokens - 200)),
+    execute: ({ query }, { maxResultTokens = Infinity, isDenied = () => false }) =>
+      found(
+        index().find(query, most, (name) => !isDenied(name)),
+        Math.min(MOST_CHARACTERS, 4 * maxResultTokens - 200),
+      ),
   });
 }
 

@@ -92,6 +92,20 @@ describe('definitions beyond the budget', () => {
     expect(calls).toEqual([]);
   });
 
+  it('are not found while every call of them is denied, by the agent or by the session', async () => {
+    const model = scriptedModel(['Hi.', { toolCalls: [search] }, 'Found.']);
+    const permissions = { deny: ['ship_order'] };
+    const session = await createSession(defineAgent({ model, tools: orders, toolSearch, permissions }));
+    await session.prompt('Hi').result;
+    await session.updatePermissions([
+      { type: 'addRules', behavior: 'deny', rules: ['cancel_order'], destination: 'session' },
+    ]);
+    await session.prompt('Which tools cancel an order?').result;
+    const found = JSON.stringify(model.requests[2]?.messages.at(-1));
+    expect(found).toContain('refund_order');
+    for (const name of ['cancel_order', 'ship_order']) expect(found).not.toContain(name);
+  });
+
   it.each([
     ['no name', { arguments: {} }],
     ['its own name', { name: 'call_tool', arguments: {} }],

@@ -11,6 +11,7 @@ import {
   updateHooks,
   wantsBackground,
   lastRead,
+  policyOf,
   startPending,
   toBackground,
 } from '../features.ts';
@@ -292,6 +293,7 @@ function factsOf(context: PerformContext, place: TurnPlace, call: CallState): Ex
     idempotencyKey: callKey(state, call),
     readHistory: context.readHistory,
     lastRead: (path) => lastRead(state, path),
+    isDenied: (name) => policyOf(agent.permissions, state.permissions).removed.has(name),
     maxResultTokens: resultTokens(agent.maxToolResultTokens, windowOf(agent.context, modelAsked(context))),
   };
   if (state.shared) facts.state = state.shared;
