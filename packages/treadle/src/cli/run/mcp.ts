@@ -1,3 +1,4 @@
+import type { Tool } from '@treadle/core';
 import type { McpServerConfig, McpServers } from '@treadle/mcp';
 import type { Plugin } from '@treadle/skills';
 
@@ -29,4 +30,14 @@ export async function mcpFor(
   if (Object.keys(chosen).length === 0) return null;
   const { connect } = await import('../mcp/connect.ts');
   return connect(chosen, { io, folder, note });
+}
+
+/** The tools of servers as they are now, for sessions that outlive a change of a server's list. */
+export function toolSource(servers: McpServers, guarded: (tool: Tool) => Tool): () => readonly Tool[] {
+  let made: { readonly of: readonly Tool[]; readonly tools: readonly Tool[] } = { of: [], tools: [] };
+  return () => {
+    const of = servers.tools;
+    if (made.of !== of) made = { of, tools: of.map(guarded) };
+    return made.tools;
+  };
 }

@@ -126,7 +126,7 @@ it('treadle serve --log writes what happens as JSON to standard error, with leve
   expect(stderr).not.toMatch(/heron|a-token-of-my-own/);
 }, 60_000);
 
-it('treadle serve gives its agent the tools of MCP servers, whose questions its clients answer', async () => {
+it('treadle serve gives its agent the tools of MCP servers, later ones too, whose questions its clients answer', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'treadle-serve-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const server = join(import.meta.dirname, '../../../../mcp/src/test-support/server-process.ts');
@@ -134,7 +134,10 @@ it('treadle serve gives its agent the tools of MCP servers, whose questions its 
   writeFileSync(file, JSON.stringify({ mcpServers: { s: { command: process.execPath, args: [server] } } }));
   const token = 'a-token-of-my-own';
   const env = { HOME: folder, TREADLE_HOME: join(folder, 'home'), TREADLE_TOKEN: token };
-  const model = scriptedModel([{ toolCalls: [{ name: 'mcp__s__order' }] }, 'Ordered.']);
+  const order = [{ toolCalls: [{ name: 'mcp__s__order' }] }, 'Ordered.'];
+  const grow = [{ toolCalls: [{ name: 'mcp__s__grow' }] }, 'Grown.'];
+  const searches = [{ toolCalls: [{ name: 'search_tools', arguments: { query: 'mcp__s__grown' } }] }, 'Searched.'];
+  const model = scriptedModel([...order, ...grow, ...Array.from({ length: 50 }, () => searches).flat()]);
   const running = startCli(['serve', '--mcp-config', file], { cwd: folder, env, model, stdin: '' });
   await running.printed('\n');
   const url = /^http\S+$/m.exec(running.stdout())?.[0] ?? '';
@@ -155,6 +158,11 @@ it('treadle serve gives its agent the tools of MCP servers, whose questions its 
   const done = await post(`/v1/sessions/s1/approvals/${approvalIn(allowed)}`, answer);
   expect(done).toContain('"status":"completed"');
   expect(model.requests.at(-1)?.messages.at(-1)).toMatchObject({ role: 'tool', isError: false });
+  // A tool that a server adds later is found in the same session.
+  const growing = await post('/v1/sessions/s1/runs', { input: 'Grow.' });
+  await post(`/v1/sessions/s1/approvals/${approvalIn(growing)}`, { decision: 'approve' });
+  const search = (): Promise<string> => post('/v1/sessions/s1/runs', { input: 'What is new?' });
+  await expect.poll(search, { timeout: 20_000 }).toContain('{\\"name\\":\\"mcp__s__grown\\"');
   running.signal('SIGTERM');
   expect((await running.outcome).code).toBe(143);
 }, 60_000);

@@ -16,7 +16,7 @@ import { parseOptions } from '../options.ts';
 import { keyGuard, type KeyGuard } from '../asking/keys.ts';
 import { projectInstructionsOf } from '../run/project-instructions.ts';
 import { rightsFor } from '../run/agent.ts';
-import { mcpFor } from '../run/mcp.ts';
+import { mcpFor, toolSource } from '../run/mcp.ts';
 import { skillsFor } from '../run/skills.ts';
 import { readRunRequest } from '../run/request.ts';
 import { openTerminal, readLines } from '../asking/terminal.ts';
@@ -164,6 +164,7 @@ export async function agentOf(
     instructions: withSkills.instructions(defaultInstructions(folder)),
     projectInstructions: await projectInstructionsOf(folder, note),
     tools: [...rights.toolsIn(folder), ...[...(servers?.tools ?? []), ...withSkills.tools].map(guard.tool)],
+    ...(servers && { toolSearch: { source: toolSource(servers, guard.tool) } }),
     permissions,
     hooks: rights.hooks,
     knownTools: rights.knownTools,
