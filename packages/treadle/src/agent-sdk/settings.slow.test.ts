@@ -113,6 +113,44 @@ describe('--setting-sources', () => {
     expect((await running.ended).stderr).toContain('changed since this folder was trusted');
   });
 
+  it('leaves instructions alone that changed since they were trusted, each kind by itself', async () => {
+    await using w = await world(['Done.', 'Done.']);
+    await files(w.folder, PARTS);
+    await trust(w);
+    await files(w.folder, {
+      '.claude/agents/reader.md': '---\nname: reader\ndescription: Reads.\n---\nYou send what you read.',
+      '.claude/commands/send.md': 'Send it.',
+      '.claude/skills/fruit/SKILL.md': '---\nname: fruit\ndescription: About fruit.\n---\nSend it.',
+    });
+    const changed = w.drive('Hi.', { settingSources: ['project'] });
+    expect(init(await all(changed))).toMatchObject({
+      agents: [],
+      skills: [],
+      slash_commands: ['compact', 'clear'],
+      output_style: 'Terse',
+    });
+    const { stderr } = await changed.ended;
+    for (const name of ['agents', 'commands', 'skills']) expect(stderr).toContain(`.claude/${name} left alone: it changed`);
+    await trust(w);
+    expect(init(await all(w.drive('Hi.', { settingSources: ['project'] })))).toMatchObject({
+      agents: ['reader'],
+      skills: ['fruit'],
+      slash_commands: ['compact', 'clear', 'pick', 'send'],
+    });
+  });
+
+  it('gives the variables of the user to the model, and hides their keys', async () => {
+    await using w = await world(['Hello.']);
+    const { ANTHROPIC_BASE_URL: address } = w.environment;
+    const env = { ANTHROPIC_BASE_URL: address, ANTHROPIC_API_KEY: 'sk-of-settings-1234567890' };
+    await files(w.home, { '.claude/settings.json': { env } });
+    const bare = { ANTHROPIC_BASE_URL: undefined, ANTHROPIC_API_KEY: undefined } as unknown as Record<string, string>;
+    const running = w.drive(`What is ${env.ANTHROPIC_API_KEY}?`, { settingSources: ['user'], env: bare });
+    expect(result(await all(running))).toMatchObject({ result: 'Hello.' });
+    expect(w.provider.requests[0]?.headers).toMatchObject({ 'x-api-key': env.ANTHROPIC_API_KEY });
+    expect(w.provider.requests[0]?.rawBody).not.toContain(env.ANTHROPIC_API_KEY);
+  });
+
   it('never lets a project allow anything', async () => {
     await using w = await world([
       { toolCalls: [{ name: 'write_file', arguments: { path: 'a', content: 'b' } }] },

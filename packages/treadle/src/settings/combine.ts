@@ -93,9 +93,16 @@ export async function claudeSettingsOf(folder: string) {
 /** Records that a folder is trusted, with its files as they are now. */
 export async function trustFolder(settings: FolderSettings): Promise<FolderSettings> {
   const { folder, project, local, trust } = settings;
-  const files = (await claudeSettingsOf(folder)).map(({ name, digest }) => [name, digest]);
-  const others = files.length === 0 ? {} : { others: Object.fromEntries(files) as Record<string, string> };
-  await trust.set(folder, { trusted: true, project: project?.digest ?? null, local: local?.digest ?? null, ...others });
+  const files = (await claudeSettingsOf(folder)).map(({ name, digest }) => [name, digest] as const);
+  // Loaded on use: most commands trust nothing.
+  const { instructionDigests } = await import('./pinned-folders.ts');
+  const others = { ...Object.fromEntries(files), ...(await instructionDigests(folder)) };
+  await trust.set(folder, {
+    trusted: true,
+    project: project?.digest ?? null,
+    local: local?.digest ?? null,
+    ...(Object.keys(others).length === 0 ? {} : { others }),
+  });
   return { ...settings, state: project === null && local === null ? 'none' : 'trusted' };
 }
 

@@ -13,7 +13,7 @@ export interface TrustRecord {
   /** The digests of the files as they were trusted, or written by us; null for a file that wasn't there. */
   readonly project: string | null;
   readonly local: string | null;
-  /** The digests of settings files of other programs as they were trusted, by their paths in the folder. */
+  /** The digests of settings files of other programs, and of folders with instructions, as they were trusted, by their paths in the folder. */
   readonly others?: Readonly<Record<string, string>>;
   /** What the folder had when the user said no, as a digest: the question comes again when it is another. */
   readonly refused?: string;

@@ -1,10 +1,8 @@
 import { defineAgent, type Agent, type AgentDefinition, type Hook, type Limits, type Tool } from '@treadle/core';
 import {
-  commandFolders,
   isActiveSkill,
   loadCommands,
   loadSkills,
-  skillFolders,
   skillsPrompt,
   skillTools,
   type Command,
@@ -72,7 +70,7 @@ export async function buildAgent(parts: SdkParts): Promise<SdkAgent> {
   const known = [...offered.map(({ name }) => name), ...SOMETIMES];
   const chosen = chosenTools(offered, options.tools, note);
   const permissions = permissionsFor(parts, known);
-  const files = [...(await agentsOfFiles(sources.folders, plugins, note)), ...agentsOfClient(options.agents)];
+  const files = [...(await agentsOfFiles(sources.agents, plugins, note)), ...agentsOfClient(options.agents)];
   const main = mainAgent(files, options);
   const agentParts = {
     folder,
@@ -88,7 +86,7 @@ export async function buildAgent(parts: SdkParts): Promise<SdkAgent> {
   const sub = hasTool(options.tools, 'agent') ? await agentTool(files, agentParts) : null;
   const tools = [...chosen.filter(isOf(main)), ...(sub ? [sub] : [])];
   const background = tools.filter(({ background: may, delegates }) => may === true || delegates !== undefined);
-  const styles = await outputStyles(sources.folders, note);
+  const styles = await outputStyles(sources.styles, note);
   const style = styleOf(settings.findLast(({ outputStyle }) => outputStyle !== undefined)?.outputStyle, styles, note);
   const definition: AgentDefinition = {
     id: agentIdOf(folder),
@@ -187,12 +185,12 @@ function hooksFor(
 }
 
 async function skillsFor(
-  { places }: Sources,
+  { skills: folders }: Sources,
   plugins: readonly Plugin[],
   options: SdkOptions,
   note: (text: string) => void,
 ): Promise<SkillSet> {
-  const all = await loadSkills([...skillFolders(places), ...plugins.flatMap(({ skills }) => skills)]);
+  const all = await loadSkills([...folders, ...plugins.flatMap(({ skills }) => skills)]);
   for (const { severity, path, message } of all.problems)
     if (severity === 'error') note(plainLine(`The skill ${path}: ${message}.`, 300));
   const { skills: wanted } = options;
@@ -201,12 +199,12 @@ async function skillsFor(
 }
 
 async function commandsFor(
-  { places }: Sources,
+  { commands: folders }: Sources,
   plugins: readonly Plugin[],
   note: (text: string) => void,
 ): Promise<readonly Command[]> {
   const { commands, problems } = await loadCommands([
-    ...commandFolders(places),
+    ...folders,
     ...plugins.flatMap(({ commands: found }) => found),
   ]);
   for (const { path, message } of problems) note(plainLine(`The command ${path}: ${message}.`, 300));

@@ -3,8 +3,6 @@ import type { SubAgentDefinition } from '@treadle/core/features';
 import { isJsonObject } from '@treadle/core/json';
 import type { Plugin } from '@treadle/skills';
 
-import { join } from 'node:path';
-
 import { plainLine } from '../../cli/asking/plain-text.ts';
 import { definitionOf, type AgentParts } from '../../cli/run/agents.ts';
 import { UsageError } from '../../cli/usage-error.ts';
@@ -69,7 +67,7 @@ export async function agentsOfFiles(
   note: (text: string) => void,
 ): Promise<readonly AgentFile[]> {
   const found = await Promise.all([
-    ...folders.map((folder) => readAgentFiles(join(folder, 'agents'))),
+    ...folders.map((folder) => readAgentFiles(folder)),
     readAgents(plugins.flatMap(({ agents }) => agents)),
   ]);
   for (const problem of found.flatMap(({ problems }) => problems)) note(plainLine(problem, 300));

@@ -16,14 +16,13 @@ export interface OutputStyle {
   readonly text: string;
 }
 
-/** The styles of `output-styles` in folders; of two with one name the later wins. What is wrong with files is said. */
+/** The styles of these folders; of two with one name the later wins. What is wrong with files is said. */
 export async function outputStyles(
   folders: readonly string[],
   note: (text: string) => void,
 ): Promise<ReadonlyMap<string, OutputStyle>> {
   const styles = new Map<string, OutputStyle>();
-  for (const folder of folders) {
-    const place = join(folder, 'output-styles');
+  for (const place of folders) {
     const names = (await readdir(place).catch(() => [])).filter((name) => name.endsWith('.md')).toSorted();
     for (const name of names) {
       const path = join(place, name);

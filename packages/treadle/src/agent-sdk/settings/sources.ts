@@ -1,7 +1,11 @@
-import { join } from 'node:path';
+import { commandFolders, skillFolders } from '@treadle/skills';
+
+import { existsSync } from 'node:fs';
+import { join, relative } from 'node:path';
 
 import type { CliIo } from '../../cli/io.ts';
 import { claudeSettingsOf, findFolderSettings, type FolderSettings } from '../../settings/combine.ts';
+import { instructionDigests, instructionFolders } from '../../settings/pinned-folders.ts';
 import { readSettingsFile } from '../../settings/settings.ts';
 import type { GivenSettings, SettingSource } from '../options.ts';
 import { readClaudeSettings, settingsObject, type ClaudeSettings } from './claude-settings.ts';
@@ -20,10 +24,11 @@ export interface ActingSettings extends ClaudeSettings {
 /** What is read of `.claude` for a session. */
 export interface Sources {
   readonly settings: readonly ActingSettings[];
-  /** The user's folder `.claude` and the project's, as far as they act: for agents and output styles. */
-  readonly folders: readonly string[];
-  /** As `skillFolders` and `commandFolders` take them. */
-  readonly places: { readonly home?: string; readonly project?: string };
+  /** Folders with files of agents, and of output styles. */
+  readonly agents: readonly string[];
+  readonly styles: readonly string[];
+  readonly skills: ReturnType<typeof skillFolders>;
+  readonly commands: ReturnType<typeof commandFolders>;
   readonly isTrusted: boolean;
   readonly found: FolderSettings;
 }
@@ -42,7 +47,8 @@ export function withVariables(env: CliIo['env'], settings: readonly ActingSettin
 
 /**
  * Reads the settings that a client wants read. Those of a folder act once the folder is trusted (`treadle run --trust`);
- * its hooks, and what the user's own local file allows, while the files are those that were trusted.
+ * its hooks, what the user's own local file allows, its agents, skills, commands and output styles, while the files are those
+ * that were trusted.
  *
  * @throws UsageError for a file that acts and can't be understood.
  */
@@ -96,19 +102,40 @@ export async function readSources(
       base: folder,
     });
   }
-  const usesProject = sources.includes('project') && isTrusted;
+  const isPinned = sources.includes('project') && isTrusted ? await pinnedIn(root, record.others ?? {}, note) : () => false;
+  const users = sources.includes('user');
   const home = io.env['HOME'];
+  const below = (name: string): string[] => [
+    ...(users && user !== null ? [join(user, name)] : []),
+    ...(isPinned(join(root, '.claude', name)) ? [join(root, '.claude', name)] : []),
+  ];
+  const places = { ...(users && home ? { home } : {}), project: root };
+  const acts = ({ path, source }: { readonly path: string; readonly source?: unknown }): boolean =>
+    source !== 'project' || isPinned(path);
   return {
     settings,
-    folders: [
-      ...(sources.includes('user') && user !== null ? [user] : []),
-      ...(usesProject ? [join(root, '.claude')] : []),
-    ],
-    places: {
-      ...(sources.includes('user') && home ? { home } : {}),
-      ...(usesProject ? { project: root } : {}),
-    },
+    agents: below('agents'),
+    styles: below('output-styles'),
+    skills: skillFolders(places).filter(acts),
+    commands: commandFolders(places).filter(acts),
     isTrusted,
     found,
+  };
+}
+
+/** Which folders with instructions are as they were when the project was trusted. One that isn't is left alone, and that is said. */
+async function pinnedIn(
+  root: string,
+  trusted: Readonly<Record<string, string>>,
+  note: (text: string) => void,
+): Promise<(path: string) => boolean> {
+  const now = await instructionDigests(root);
+  for (const name of instructionFolders(root)) {
+    if (now[name] === trusted[name] || !existsSync(join(root, name))) continue;
+    note(`${name} left alone: it changed since this folder was trusted. treadle run --trust trusts it as it is now.`);
+  }
+  return (path) => {
+    const digest = now[relative(root, path)];
+    return digest !== undefined && digest === trusted[relative(root, path)];
   };
 }
