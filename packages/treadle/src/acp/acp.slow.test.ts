@@ -142,10 +142,12 @@ describe('treadle acp', () => {
       edit('plum', 'pear'),
       edit('pear', 'fig'),
       { toolCalls: [{ name: 'write_file', arguments: { path: 'b.txt', content: 'new\n' } }] },
+      { toolCalls: [{ name: 'write_file', arguments: { path: 'c.txt', content: 'new\n' } }] },
       'Done.',
     ]);
     await w.put('a.txt', 'plum\n');
-    const answers = ['allow-session', 'reject_once'];
+    await w.put('c.txt', 'old\n');
+    const answers = ['allow-session', 'reject_once', 'reject_once'];
     const editor = await w.editor({ capabilities: NEOVIM, permit: () => answers.shift() ?? 'cancelled' });
     const { sessionId } = await begin(editor, w.folder);
     expect(await say(editor, sessionId, 'Change it.')).toEqual({ stopReason: 'end_turn' });
@@ -157,7 +159,8 @@ describe('treadle acp', () => {
         status: 'pending',
         content: [{ type: 'diff', path: join(w.folder, 'a.txt'), oldText: 'plum', newText: 'pear' }, {}],
       },
-      { name: 'write_file', content: [{ type: 'diff', newText: 'new\n' }, {}] },
+      { name: 'write_file', content: [{ type: 'diff', oldText: null, newText: 'new\n' }, {}] },
+      { name: 'write_file', content: [{ type: 'diff', oldText: 'old\n', newText: 'new\n' }, {}] },
     ]);
     expect(editor.asked[0]?.options.map(({ kind }) => kind)).toEqual([
       'allow_once',
@@ -166,7 +169,7 @@ describe('treadle acp', () => {
       'reject_once',
     ]);
     const ended = ofKind(editor.updates(sessionId), 'tool_call_update').filter(({ status }) => status === 'failed');
-    expect(ended).toHaveLength(1);
+    expect(ended).toHaveLength(2);
     await expect(w.read('b.txt')).rejects.toThrow('ENOENT');
     expect(problemsOf(editor)).toEqual([]);
   });
@@ -244,6 +247,34 @@ describe('treadle acp', () => {
       'low',
     ]);
     expect(problemsOf(editor)).toEqual([]);
+  });
+
+  it('takes audio, which is kept and sent to models that hear', async () => {
+    await using w = await world(['Done.']);
+    const editor = await w.editor({ capabilities: NEOVIM });
+    const { sessionId } = await begin(editor, w.folder);
+    const audio = { type: 'audio' as const, data: 'UklGRg==', mimeType: 'audio/wav' };
+    const prompt = [{ type: 'text' as const, text: 'Listen.' }, audio];
+    expect(await editor.agent.request(session.prompt, { sessionId, prompt })).toEqual({ stopReason: 'end_turn' });
+    expect(JSON.stringify(await w.log(sessionId))).toContain('"mediaType":"audio/wav"');
+    expect(problemsOf(editor)).toEqual([]);
+  });
+
+  it('says whether there are keys, and how to log in', async () => {
+    await using w = await world([]);
+    const editor = await w.editor({ capabilities: { ...NEOVIM, auth: { terminal: true } } });
+    const initialize = { protocolVersion: PROTOCOL_VERSION, clientCapabilities: { auth: { terminal: true } } };
+    expect(await editor.agent.request(methods.agent.initialize, initialize)).toMatchObject({
+      authMethods: [{ id: 'keys' }, { type: 'terminal', id: 'login', args: ['--login'] }],
+    });
+    expect(await editor.agent.request(methods.agent.authenticate, { methodId: 'keys' })).toEqual({});
+    const bare = await openEditor({ capabilities: NEOVIM, cwd: w.folder, env: {}, args: [] });
+    await bare.agent.request(methods.agent.initialize, initialize);
+    await expect(bare.agent.request(methods.agent.authenticate, { methodId: 'keys' })).rejects.toMatchObject({
+      code: -32_000,
+      message: expect.stringContaining('treadle login') as string,
+    });
+    await bare[Symbol.asyncDispose]();
   });
 
   it('lists, loads and deletes sessions, and a loaded one is as it was', async () => {
@@ -433,9 +464,6 @@ describe('what goes wrong', () => {
     await expect(agent.request(session.load, load)).rejects.toMatchObject({ code: -32_002 });
     await expect(
       agent.request(session.new, { cwd: w.folder, mcpServers: [], additionalDirectories: ['/tmp'] }),
-    ).rejects.toMatchObject({ code: -32_602 });
-    await expect(
-      agent.request(session.prompt, { sessionId, prompt: [{ type: 'audio', data: '', mimeType: 'audio/wav' }] }),
     ).rejects.toMatchObject({ code: -32_602 });
     await expect(agent.request(session.prompt, { sessionId, prompt: [] })).rejects.toMatchObject({ code: -32_602 });
     await expect(say(editor, sessionId, 'Fail.')).rejects.toMatchObject({

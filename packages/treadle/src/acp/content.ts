@@ -1,15 +1,10 @@
 import type { ContentBlock, ToolCallContent } from '@agentclientprotocol/sdk';
-import { RequestError } from '@agentclientprotocol/sdk';
 import type { ToolResultContent, UserContent } from '@treadle/core';
 
 import { basename, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/**
- * What a client prompts with, as content of a session. Files that it embeds are marked as data.
- *
- * @throws RequestError for audio, which `initialize` doesn't offer.
- */
+/** What a client prompts with, as content of a session. Files that it embeds are marked as data. */
 export function promptContent(blocks: readonly ContentBlock[], folder: string): UserContent[] {
   return blocks.map((block): UserContent => {
     switch (block.type) {
@@ -22,7 +17,7 @@ export function promptContent(blocks: readonly ContentBlock[], folder: string): 
       case 'resource':
         return embedded(block.resource, folder);
       case 'audio':
-        throw RequestError.invalidParams({ type: 'audio' }, 'prompts take no audio');
+        return { type: 'file', mediaType: block.mimeType, data: block.data, name: 'audio' };
     }
   });
 }

@@ -50,6 +50,8 @@ export interface AcpHost {
   /** The real path of a folder. @throws UsageError when it isn't one. */
   realFolder(path: string): Promise<string>;
   place(request: OpenRequest): Promise<Place>;
+  /** Why no model can be asked with the keys that there are; null when one can. */
+  loginProblem(): Promise<string | null>;
   /** For people, on standard error. */
   note(text: string): void;
 }

@@ -18,19 +18,20 @@ const FOLDER = 'allow-folder';
 /**
  * The question whether a call may run, for the client's user.
  *
+ * @param before what the file holds that the call writes; null for none, undefined where nobody knows
  * @param about what else is to be known, such as that no sandbox holds the command; null for nothing
  */
 export function permissionRequest(
   sessionId: string,
   call: PendingApproval | PendingQuestion,
   { folder, label }: { readonly folder: string; label(toolName: string): string | undefined },
-  about: string | null,
+  { about, before }: { readonly about: string | null; readonly before: string | null | undefined },
 ): RequestPermissionRequest {
   const { callId, toolName, arguments: args, question } = call;
   const rules = rulesOf(call);
   const text = [question, about ?? ''].filter((part) => part !== '').join('\n\n');
   const said = text === '' ? [] : [{ type: 'content' as const, content: { type: 'text' as const, text } }];
-  const content = [...diffOf(toolName, args, folder, undefined), ...said];
+  const content = [...diffOf(toolName, args, folder, before), ...said];
   const locations = locationsOf(toolName, args, folder);
   return {
     sessionId,

@@ -34,6 +34,22 @@ interface Opening {
 
 const PAGE = 50;
 
+/** Keys that are there already. */
+const KEYS = {
+  id: 'keys',
+  name: 'Keys of this computer',
+  description: 'Takes the keys of the environment, and those that treadle login keeps.',
+};
+
+/** The client runs this program once more, in a terminal. */
+const LOGIN = {
+  type: 'terminal' as const,
+  id: 'login',
+  name: 'treadle login',
+  description: 'Asks for a key, and keeps it.',
+  args: ['--login'],
+};
+
 /** An agent for one client of the Agent Client Protocol. All it knows of sessions is their API and their events. */
 export function acpServer(host: AcpHost): AcpServer {
   const sessions = new Map<string, EditorSession>();
@@ -89,19 +105,22 @@ export function acpServer(host: AcpHost): AcpServer {
         agentInfo: { name: 'treadle', title: 'Treadle', version: host.version },
         agentCapabilities: {
           loadSession: true,
-          promptCapabilities: { image: true, embeddedContext: true },
+          promptCapabilities: { image: true, audio: true, embeddedContext: true },
           mcpCapabilities: { http: true, sse: true },
           sessionCapabilities: { list: {}, resume: {}, close: {}, delete: {} },
         },
-        authMethods: [],
+        authMethods: [KEYS, ...(capabilities.auth?.terminal === true ? [LOGIN] : [])],
       };
     })
-    .onRequest(methods.agent.authenticate, ({ params }) => {
-      throw RequestError.invalidParams(
-        { methodId: params.methodId },
-        'nobody logs in: keys of providers are in the environment',
-      );
-    })
+    .onRequest(
+      methods.agent.authenticate,
+      answering(async ({ params: { methodId } }) => {
+        if (methodId !== KEYS.id) throw RequestError.invalidParams({ methodId }, `there is no method ${methodId} here`);
+        const problem = await host.loginProblem();
+        if (problem !== null) throw RequestError.authRequired({ methodId }, problem);
+        return {};
+      }),
+    )
     .onRequest(
       methods.agent.session.new,
       answering(async ({ params, client }) => {

@@ -25,13 +25,11 @@ import { available, commandOf, messagesOf, OWN_COMMANDS, type CommandPrompt, typ
 import { promptContent } from './content.ts';
 import type { AcpHost, ClientLink, OpenRequest, Place } from './host.ts';
 import { permissionAnswer, permissionRequest, type Answer } from './permissions.ts';
+import { MOST_SHOWN, shownText, textOf } from './file-text.ts';
 import { callForm, formAnswer, userForm, userResult } from './questions.ts';
 import { configOptions, modeState, thinkingLevel, withOption, type Chosen } from './settings.ts';
 import { STOP_REASONS } from './stop-reason.ts';
 import { LATEST, sessionUpdates, type Updates } from './updates.ts';
-
-/** Bytes of a file before a change that a client is shown. */
-const MOST_SHOWN = 1_000_000;
 
 /** One session of a client: a session of ours, and what its client knows of it. */
 export class EditorSession {
@@ -223,7 +221,9 @@ export class EditorSession {
   async #permission(call: PendingApproval | PendingQuestion, signal: AbortSignal): Promise<Answer | null> {
     const about = call.toolName === 'bash' ? await this.#place.aboutCommands() : null;
     const label = (name: string): string | undefined => this.#session.agent.tools.get(name)?.label;
-    const request = permissionRequest(this.id, call, { folder: this.#place.folder, label }, about);
+    const { folder } = this.#place;
+    const before = call.toolName === 'write_file' ? await textOf(folder, call.arguments['path']) : undefined;
+    const request = permissionRequest(this.id, call, { folder, label }, { about, before });
     const ask = () => this.#client.context.request(methods.client.session.requestPermission, request, stopping(signal));
     const response = await this.#asked(ask, signal);
     if (signal.aborted) return null;
@@ -327,7 +327,7 @@ export class EditorSession {
     if (blob === null) return null;
     if (blob === undefined || blob.size > MOST_SHOWN) return undefined;
     try {
-      return new TextDecoder('utf-8', { fatal: true }).decode(await readBlob(this.#host.blobs, blob.id));
+      return shownText(await readBlob(this.#host.blobs, blob.id));
     } catch {
       return undefined;
     }

@@ -310,6 +310,7 @@ export const ACP_OPTIONS = {
   skills: RUN_OPTIONS.skills,
   'no-skills': RUN_OPTIONS['no-skills'],
   'no-plugins': RUN_OPTIONS['no-plugins'],
+  login: { help: 'Ask for a key at the terminal, and end: editors start it so.' },
   ...COMMON,
 } as const satisfies OptionTable;
 

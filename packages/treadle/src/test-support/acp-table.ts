@@ -3,9 +3,9 @@
 /** What a client sends, by method. */
 export const FROM_CLIENT: Readonly<Record<string, string>> = {
   initialize: 'yes: version 1',
-  authenticate: 'refused: keys are in the environment',
+  authenticate: 'yes: with the keys that there are; terminals run `treadle acp --login`',
   logout: 'refused: keys are in the environment',
-  'session/new': 'yes, with MCP servers over stdio, HTTP and SSE',
+  'session/new': 'yes, in one folder, with MCP servers over stdio, HTTP and SSE',
   'session/load': 'yes: the history first',
   'session/resume': 'yes: without the history',
   'session/list': 'yes, with the sessions of the command line',
@@ -13,7 +13,7 @@ export const FROM_CLIENT: Readonly<Record<string, string>> = {
   'session/delete': 'yes',
   'session/set_mode': 'yes',
   'session/set_config_option': 'yes: `mode`, `model`, `thinking`',
-  'session/prompt': 'yes: texts, images, resources, slash commands',
+  'session/prompt': 'yes: texts, images, audio, resources, slash commands',
   'session/cancel': 'yes',
   '$/cancel_request': 'yes, of `session/prompt`',
 };
