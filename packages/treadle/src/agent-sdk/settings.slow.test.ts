@@ -130,7 +130,8 @@ describe('--setting-sources', () => {
       output_style: 'Terse',
     });
     const { stderr } = await changed.ended;
-    for (const name of ['agents', 'commands', 'skills']) expect(stderr).toContain(`.claude/${name} left alone: it changed`);
+    for (const name of ['agents', 'commands', 'skills'])
+      expect(stderr).toContain(`.claude/${name} left alone: it changed`);
     await trust(w);
     expect(init(await all(w.drive('Hi.', { settingSources: ['project'] })))).toMatchObject({
       agents: ['reader'],

@@ -203,10 +203,7 @@ async function commandsFor(
   plugins: readonly Plugin[],
   note: (text: string) => void,
 ): Promise<readonly Command[]> {
-  const { commands, problems } = await loadCommands([
-    ...folders,
-    ...plugins.flatMap(({ commands: found }) => found),
-  ]);
+  const { commands, problems } = await loadCommands([...folders, ...plugins.flatMap(({ commands: found }) => found)]);
   for (const { path, message } of problems) note(plainLine(`The command ${path}: ${message}.`, 300));
   return commands;
 }

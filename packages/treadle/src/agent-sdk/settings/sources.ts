@@ -102,7 +102,8 @@ export async function readSources(
       base: folder,
     });
   }
-  const isPinned = sources.includes('project') && isTrusted ? await pinnedIn(root, record.others ?? {}, note) : () => false;
+  const isPinned =
+    sources.includes('project') && isTrusted ? await pinnedIn(root, record.others ?? {}, note) : () => false;
   const users = sources.includes('user');
   const home = io.env['HOME'];
   const below = (name: string): string[] => [
