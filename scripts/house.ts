@@ -132,8 +132,8 @@ const LINES = {
   stores: 1_230,
   plugins: 965,
   firstrun: 1_340,
-  agentSdk: 3_750,
-  acp: 1_720,
+  agentSdk: 3_900,
+  acp: 1_800,
   s3: 200,
 };
 

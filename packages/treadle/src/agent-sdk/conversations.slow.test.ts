@@ -253,16 +253,21 @@ describe('a result', () => {
 
   it('says that money was used up', async () => {
     await using w = await world(['Hello.']);
-    const messages = await all(w.drive('Go on.', { maxBudgetUsd: 0.000_001 }));
+    const record = recorded(w);
+    const messages = await all(w.drive('Go on.', { maxBudgetUsd: 0.000_001 }, record.testing));
     expect(last(messages)).toMatchObject({ subtype: 'error_max_budget_usd', is_error: true });
     expect(last(messages)['errors']).toHaveLength(1);
+    await record.matches('money-used-up');
   });
 
   it('says that no value fits the schema', async () => {
     const schema = { type: 'object', properties: { fruit: { type: 'string' } }, required: ['fruit'] };
     await using w = await world(Array.from({ length: 4 }, () => 'No fruit.'));
-    const messages = await all(w.drive('Which fruit?', { outputFormat: { type: 'json_schema', schema } }));
+    const record = recorded(w);
+    const outputFormat = { type: 'json_schema', schema } as const;
+    const messages = await all(w.drive('Which fruit?', { outputFormat }, record.testing));
     expect(last(messages)).toMatchObject({ subtype: 'error_max_structured_output_retries', is_error: true });
+    await record.matches('no-value-fits');
   });
 
   it('of a model that fails is a success with an error in it', async () => {
@@ -271,6 +276,28 @@ describe('a result', () => {
     expect(last(messages)).toMatchObject({ subtype: 'success', is_error: true, api_error_status: 401 });
   });
 });
+
+/** What the protocol can ask for, and we don't have. */
+const UNSUPPORTED = [
+  'background_tasks',
+  'file_suggestions',
+  'get_hooks_listing',
+  'get_settings',
+  'get_task_output',
+  'get_usage',
+  'list_permission_rules',
+  'mcp_call',
+  'mcp_read_resource',
+  'read_file',
+  'register_repo_root',
+  'reload_output_styles',
+  'reload_plugins',
+  'reload_skills',
+  'seed_read_state',
+  'set_color',
+  'set_has_subscribers',
+  'update_settings',
+] as const;
 
 describe('requests of the client', () => {
   it('change the mode and the model, and are refused where there is no such thing', async () => {
@@ -288,9 +315,8 @@ describe('requests of the client', () => {
     expect(await running.request('rename_session', { title: 'Fruit' })).toEqual({});
     expect(await running.request('cancel_async_message', { message_uuid: 'none' })).toEqual({ cancelled: false });
     await expect(running.setPermissionMode('auto')).rejects.toThrow('There is no permission mode "auto"');
-    await expect(running.request('set_color', { color: 'red' })).rejects.toThrow(
-      'Unsupported control request subtype: set_color',
-    );
+    for (const subtype of UNSUPPORTED)
+      await expect(running.request(subtype)).rejects.toThrow(`Unsupported control request subtype: ${subtype}`);
     await expect(running.request('stop_task', { task_id: 'none' })).rejects.toThrow();
     asking.say('Second.');
     const second = await until(messages, 'result');

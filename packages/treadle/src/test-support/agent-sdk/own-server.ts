@@ -2,8 +2,16 @@
 
 import type { Json, OwnServer } from './client.ts';
 
-/** @param answer what a call of the tool returns */
-export function ownServer(name: string, tool: string, answer: () => Promise<string>) {
+/**
+ * @param answer what a call of the tool returns
+ * @param replied takes the answers to requests of the server's own
+ */
+export function ownServer(
+  name: string,
+  tool: string,
+  answer: () => Promise<string>,
+  replied: (message: Json) => void = () => {},
+) {
   const called: string[] = [];
   const resultOf = async (method: unknown, params: Json): Promise<Json | null> => {
     if (method === 'initialize')
@@ -21,11 +29,17 @@ export function ownServer(name: string, tool: string, answer: () => Promise<stri
   const server: OwnServer = {
     type: 'sdk',
     name,
-    async answer({ method, id, params = {} }) {
-      if (id === undefined) return null;
+    async answer(message) {
+      const { method, id, params = {} } = message;
+      if (method === undefined) replied(message);
+      if (id === undefined || method === undefined) return null;
       const result = await resultOf(method, params as Json);
       if (result !== null) return { jsonrpc: '2.0', id, result };
-      return { jsonrpc: '2.0', id, error: { code: -32_601, message: `There is no method ${String(method)}.` } };
+      return {
+        jsonrpc: '2.0',
+        id,
+        error: { code: -32_601, message: `There is no method ${typeof method === 'string' ? method : ''}.` },
+      };
     },
   };
   return { ...server, called };
