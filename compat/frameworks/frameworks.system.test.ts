@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer as createHttpServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -85,16 +85,6 @@ describe('frameworks', () => {
     await isServed(async (path, init) => app.request(path, init));
   });
 
-  it('route handlers that speak fetch, as those of Next.js', async () => {
-    // app/api/agents/[...path]/route.ts: export const { GET, POST, DELETE } = …
-    const { fetch: handle } = serverAt('/api/agents');
-    const route = { GET: handle, POST: handle, DELETE: handle };
-    await isServed(async (path, init) => {
-      const request = new Request(`http://localhost${path}`, init);
-      return route[request.method as keyof typeof route](request);
-    });
-  });
-
   it('node:http', async () => {
     await isServed(await over(createHttpServer(nodeHandler(serverAt('/api/agents'))).listen(0, '127.0.0.1')));
   });
@@ -112,15 +102,46 @@ async function bundled(file: string): Promise<string> {
 }
 
 /** Runs a program of another runtime until the test ends. Resolves once it has printed its port. */
-async function portOf(program: string, args: readonly string[]): Promise<number> {
-  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+async function portOf(program: string, args: readonly string[], cwd = import.meta.dirname): Promise<number> {
+  const child = spawn(program, args, { cwd, env: ENV, stdio: ['ignore', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   for await (const line of createInterface(child.stdout)) {
-    const [, port] = /^port (\d+)$/.exec(line) ?? [];
+    const [, port] = /^(?:port |.*http:\/\/127\.0\.0\.1:)(\d+)$/.exec(line) ?? [];
     if (port !== undefined) return Number(port);
   }
   throw new Error(`${program} has ended.`);
 }
+
+const ENV = { ...process.env, NEXT_TELEMETRY_DISABLED: '1' };
+
+const ROUTE = `import { server } from '../../../../agent.mjs';
+export const GET = server.fetch;
+export const POST = server.fetch;
+export const DELETE = server.fetch;
+`;
+
+describe('frameworks with a build', () => {
+  it('Next.js 16: a route handler, built and started', async () => {
+    // Next.js takes its packages from the folders above.
+    const folder = mkdtempSync(join(import.meta.dirname, 'node_modules', '.next-app-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const route = join(folder, 'app/api/agents/[...path]');
+    mkdirSync(route, { recursive: true });
+    writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}');
+    writeFileSync(join(folder, 'agent.mjs'), await bundled('agent.ts'));
+    writeFileSync(join(folder, 'app/layout.js'), 'export default ({ children }) => children;\n');
+    writeFileSync(join(route, 'route.js'), ROUTE);
+    const next = join(import.meta.dirname, 'node_modules/next/dist/bin/next');
+    const build = spawn(process.execPath, [next, 'build'], {
+      cwd: folder,
+      env: ENV,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    expect(await once(build, 'exit')).toEqual([0, null]);
+    const port = await portOf(process.execPath, [next, 'start', '--port', '0', '--hostname', '127.0.0.1'], folder);
+    await isServed((path, init) => fetch(`http://127.0.0.1:${port}${path}`, init));
+  }, 120_000);
+});
 
 describe('runtimes', () => {
   const modules = join(import.meta.dirname, 'node_modules');
