@@ -14,3 +14,6 @@ export function suggestion(word: string, candidates: readonly string[], prefix =
   if (best !== undefined) return ` Did you mean '${prefix}${best}'?`;
   return '';
 }
+
+/** What went wrong, in words. Core has the same; what is loaded before the first screen doesn't load core for it. */
+export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,4 +1,4 @@
-import { errorText, type JsonObject, type JsonValue, type PermissionMode } from '@treadle/core';
+import type { JsonObject, JsonValue, PermissionMode } from '@treadle/core';
 import { PERMISSION_MODES } from '@treadle/core/events';
 import { isJsonObject, parseJson } from '@treadle/core/json';
 import { checkRule } from '@treadle/core/permissions';
@@ -12,7 +12,7 @@ import { open } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
 import type { CliIo } from '../cli/io.ts';
-import { UsageError } from '../cli/usage-error.ts';
+import { reasonOf, UsageError } from '../cli/usage-error.ts';
 
 /** What a settings file may say. All of it is optional. */
 export type Settings = ReturnType<typeof parseSettings>;
@@ -66,7 +66,7 @@ export async function readSettingsFile(path: string): Promise<SettingsFile | nul
     if (error instanceof UsageError) throw error;
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'ENOENT' || code === 'ENOTDIR') return null;
-    throw new UsageError(`The settings ${path} can't be read: ${errorText(error)}`);
+    throw new UsageError(`The settings ${path} can't be read: ${reasonOf(error)}`);
   }
 }
 
@@ -92,7 +92,7 @@ export function parseSettings(
   try {
     value = parseJson(text === '' ? '{}' : text);
   } catch (error) {
-    return fail('', `is no JSON: ${errorText(error)}`);
+    return fail('', `is no JSON: ${reasonOf(error)}`);
   }
   const object = asObject(value) ?? fail('', 'must be a JSON object.');
   refuseUnknown(object, KNOWN, '', fail);
@@ -109,7 +109,7 @@ export function parseSettings(
         checkRule(written, name, 'userSettings', tools);
         return written;
       } catch (error) {
-        return fail(place, errorText(error));
+        return fail(place, reasonOf(error));
       }
     });
   const { mode } = permissions;

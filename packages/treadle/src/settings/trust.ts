@@ -1,9 +1,8 @@
-import { errorText } from '@treadle/core';
 import { parseJson } from '@treadle/core/json';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { UsageError } from '../cli/usage-error.ts';
+import { reasonOf, UsageError } from '../cli/usage-error.ts';
 import { readSettingsFile } from './settings.ts';
 
 /** What is known of a folder's settings. */
@@ -82,7 +81,7 @@ async function readRecords(path: string): Promise<Map<string, TrustRecord>> {
     const { folders } = parseJson(file.text) as { folders: Record<string, unknown> };
     return new Map(Object.entries(folders).map(([folder, record]) => [folder, recordOf(record)]));
   } catch (error) {
-    throw new UsageError(`The record of trusted folders ${path} can't be understood: ${errorText(error)}`);
+    throw new UsageError(`The record of trusted folders ${path} can't be understood: ${reasonOf(error)}`);
   }
 }
 

@@ -29,7 +29,7 @@ export interface TerminalWorld extends AsyncDisposable {
 }
 
 export async function terminalWorld(
-  turns: readonly Reply[],
+  turns: readonly Reply[] | ((request: ProviderRequest, index: number) => ProviderTurn | string),
   options: { readonly chunkSize?: number } = {},
 ): Promise<TerminalWorld> {
   const top = await temporaryFolder();

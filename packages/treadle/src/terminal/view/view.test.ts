@@ -1,5 +1,6 @@
 import { createSession, defineAgent, defineTool, memoryJournal, type TreadleEvent } from '@treadle/core';
 import { scriptedModel } from '@treadle/testing';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { themeNamed } from '../screen/theme.ts';
@@ -84,6 +85,50 @@ describe('the view of a session', () => {
         '',
       ].map((row) => row as unknown as object),
     );
+  });
+
+  it('shows the same for any session, at any width', async () => {
+    const text = fc.array(
+      fc.constantFrom('# Head', 'Some *words*.', '- one\n- two', '```js\na();\n```', '| a |\n| - |\n| 世 |'),
+    );
+    const call = fc.nat(9).map((turns) => ({ name: 'wait', arguments: { turns } }));
+    const turn = fc.record({
+      text: text.map((parts) => parts.join('\n\n')),
+      thinking: fc.constantFrom('', 'Hm, let me see.'),
+      toolCalls: fc.array(call, { maxLength: 3 }),
+      chunkSize: fc.integer({ min: 1, max: 40 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(turn, { minLength: 1, maxLength: 4 }), async (turns) => {
+        const { live, log } = await recorded([...turns, 'Done.', 'Done.', 'Done.', 'Done.'], ['First', 'Then']);
+        for (const columns of [40, 80, 200]) expect(shown(live, columns)).toEqual(shown(log, columns));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('has no question any more that an answer is given to, until the answer is refused', async () => {
+    const { log } = await recorded(['Hello.'], ['Hi']);
+    const at = 0;
+    const approvalId = 'a1';
+    const asked = {
+      type: 'approval_requested',
+      approvalId,
+      callId: 'c1',
+      toolName: 'wait',
+      arguments: {},
+      question: 'May it?',
+    };
+    const given = { type: 'input_received', input: { type: 'approval_answer', approvalId, decision: 'approve' } };
+    const view = createView({ label, self: null });
+    const take = (event: object, seq: number): void => view.take({ at, seq, ...event } as unknown as TreadleEvent);
+    for (const event of log) view.take(event);
+    take(asked, 101);
+    expect(view.state.question?.approvalId).toBe(approvalId);
+    take(given, 102);
+    expect(view.state.question).toBeNull();
+    take({ type: 'input_rejected', inputSeq: 102 }, 103);
+    expect(view.state.question?.approvalId).toBe(approvalId);
   });
 
   it('knows what waits, what it has cost and what the last reply was', async () => {

@@ -70,6 +70,8 @@ export function createView({ label, self }: { label(toolName: string): string; r
   const queued = new Map<number, Queued>();
   const questions = new Map<string, OpenQuestion>();
   const tasks = new Map<string, string>();
+  /** Answers that are in the log and that nobody has acted on yet: their inputs, by question. */
+  const given = new Map<string, number>();
   /** Who gave an answer, where the input says it. */
   const saidBy = new Map<string, string>();
   const prompts: string[] = [];
@@ -160,7 +162,10 @@ export function createView({ label, self }: { label(toolName: string): string; r
     if (input.type === 'clear_queue') {
       for (const [key, { kind }] of queued) if (input.kind === undefined || input.kind === kind) queued.delete(key);
     }
-    if (input.type === 'approval_answer' && input.by !== undefined) saidBy.set(input.approvalId, input.by);
+    if (input.type === 'approval_answer') {
+      given.set(input.approvalId, number);
+      if (input.by !== undefined) saidBy.set(input.approvalId, input.by);
+    }
     if (input.type === 'rename') ({ title } = input);
     if (input.type === 'permission_updates') {
       for (const update of input.updates) if (update.type === 'setMode') ({ mode } = update);
@@ -206,6 +211,7 @@ export function createView({ label, self }: { label(toolName: string): string; r
         return;
       case 'input_rejected':
         queued.delete(event.inputSeq);
+        for (const [id, input] of given) if (input === event.inputSeq) given.delete(id);
         return;
       case 'run_started':
         run = { startedAt: event.at, turns: 0, tokens: 0, cost: 0 };
@@ -306,7 +312,7 @@ export function createView({ label, self }: { label(toolName: string): string; r
       return done.splice(0);
     },
     get state(): ViewState {
-      const question = [...questions.values()][0] ?? null;
+      const question = [...questions.values()].find(({ approvalId }) => !given.has(approvalId)) ?? null;
       const waiting = [...queued.values()];
       const { open, all } = cells;
       return {
