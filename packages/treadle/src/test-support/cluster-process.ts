@@ -87,10 +87,24 @@ const tool = (name: string, replay: 'safe' | 'never' | 'ask') =>
     },
   });
 
+const busy = defineTool({
+  name: 'busy',
+  description: 'Computes, and lets nothing else happen in its process.',
+  inputSchema: { type: 'object', properties: { n: { type: 'number' } } },
+  replay: 'never',
+  execute(_, { idempotencyKey }) {
+    note('start', 'busy', idempotencyKey);
+    for (const until = Date.now() + given.workMs; Date.now() < until;);
+    note('end', 'busy', idempotencyKey);
+    return 'busy is done';
+  },
+});
+
 const reader = defineAgent({ id: 'reader', model: model('child') });
 const common = {
   model: model('main'),
   tools: [
+    busy,
     tool('safe', 'safe'),
     tool('never', 'never'),
     tool('ask', 'ask'),

@@ -175,6 +175,19 @@ describe.each(['sqlite', 'postgres'])('two servers on one journal: %s', (kind) =
     },
   );
 
+  it('a process that computes for 5 s is not taken for dead', { timeout: 60_000 }, async () => {
+    const cluster = await clusterOn(kind, { workMs: 5000 });
+    const [a, b] = [await cluster.member(), await cluster.member()];
+    b.child.kill('SIGSTOP');
+    await a.start('s', 'Do: busy');
+    await cluster.until('it computes', () => startsOf(cluster, 'busy').length === 1);
+    b.child.kill('SIGCONT');
+    await cluster.until('it ends', async () => isOver(await cluster.log('s')));
+    const owners = (await cluster.log('s')).flatMap((event) => (event.type === 'drive_started' ? [event.owner] : []));
+    expect(owners).toEqual([`process ${a.pid}`]);
+    expect(startsOf(cluster, 'busy')).toHaveLength(1);
+  });
+
   it(
     'ten prompts through B while a task of A runs: it is begun, ended and told once',
     { timeout: 60_000 },
