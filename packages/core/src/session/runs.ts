@@ -337,6 +337,8 @@ export function start(
       letGo();
       control.finish(error);
       parts.expiry?.arm();
+      // The run had ended meanwhile, elsewhere: what its process still owed is owed here.
+      if (isCode(error, 'nothing_to_continue')) parts.titler?.ask();
     },
   );
   // Another one may be waiting for its turn by then.
