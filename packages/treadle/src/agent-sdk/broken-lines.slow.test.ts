@@ -170,6 +170,30 @@ describe('a client', () => {
     expect(JSON.parse(text.trim().split('\n').at(-1) ?? '')).toMatchObject({ type: 'result', result: 'Hello.' });
   });
 
+  it('gets an answer to what it asks before initialize, and hears that its late hooks do not act', async () => {
+    await using w = await world([]);
+    const { spawn } = await import('node:child_process');
+    const { executable, environment } = w;
+    const child = spawn(process.execPath, [executable, '--model', 'claude-sonnet-5-5'], {
+      cwd: w.folder,
+      env: environment,
+    });
+    const hooks = { PreToolUse: [{ hookCallbackIds: ['h'] }] };
+    const requests = [{ subtype: 'mcp_status' }, { subtype: 'initialize', hooks }];
+    for (const [index, request] of requests.entries())
+      child.stdin.write(`${JSON.stringify({ type: 'control_request', request_id: `r${index}`, request })}\n`);
+    child.stdin.end();
+    let text = '';
+    for await (const chunk of child.stdout.setEncoding('utf8')) text += String(chunk);
+    const answers = text
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as Json)['response'] as Json);
+    const late = answers.find(({ request_id: id }) => id === 'r1');
+    expect(answers.map(({ subtype }) => subtype)).toEqual(['success', 'success']);
+    expect(late?.['response']).not.toHaveProperty('hooks_applied');
+  });
+
   it('is told the version that it asks for', { tags: ['share'] }, async () => {
     await using w = await world([]);
     const { execFileSync } = await import('node:child_process');

@@ -33,6 +33,12 @@ export interface ServiceParts {
 export function createService(given: ServiceParts) {
   const { args, channel, guard, note, write } = given;
   const initialized = Promise.withResolvers<JsonObject>();
+  /** What the session began with: all later ones change nothing. */
+  let first: JsonObject | null = null;
+  const begin = (request: JsonObject): void => {
+    first ??= request;
+    initialized.resolve(first);
+  };
   const clients = clientServers(channel);
   let opening: Promise<Opened> | null = null;
   let lastIsError = false;
@@ -53,7 +59,7 @@ export function createService(given: ServiceParts) {
   function opened(): Promise<Opened> {
     if (isStopped) return Promise.reject(new Error('The session is over.'));
     if (opening === null) {
-      opening = initialized.promise.then((first) => openAll({ ...given, clients, emit }, first));
+      opening = initialized.promise.then((request) => openAll({ ...given, clients, emit }, request));
       opening.catch((error: unknown) => {
         // The client looks for it in a result.
         if (error instanceof ResumeRejected)
@@ -106,15 +112,16 @@ export function createService(given: ServiceParts) {
     broken: broken.promise,
     user(line: JsonObject): void {
       // A client that doesn't say what it wants gets what the arguments say.
-      initialized.resolve({});
+      begin({});
       conversation.add(line);
     },
     async answer(request: JsonObject): Promise<Answer> {
       const { subtype } = request;
       if (subtype === 'initialize') {
-        initialized.resolve(request);
-        return initializeAnswer(await opened(), request);
+        begin(request);
+        return initializeAnswer(await opened(), request, JSON.stringify(request) === JSON.stringify(first));
       }
+      begin({});
       if (typeof subtype !== 'string') throw new Refused('A control request needs a subtype.');
       return { response: await answerRequest(subtype, request, { opened, conversation, clients }) };
     },

@@ -29,8 +29,12 @@ export const modelList = ({ model: { id, provider } }: Opened['sdk']): JsonObjec
   { value: 'default', displayName: id, description: `${provider}/${id}`, resolvedModel: id },
 ];
 
-/** What a client learns of the session before it begins. */
-export function initializeAnswer({ sdk }: Opened, request: JsonObject): Answer {
+/**
+ * What a client learns of the session before it begins.
+ *
+ * @param isApplied whether the session began with this request: of another one nothing acts, and the client hears that
+ */
+export function initializeAnswer({ sdk }: Opened, request: JsonObject, isApplied: boolean): Answer {
   const { provider } = sdk.model;
   return {
     response: {
@@ -41,10 +45,10 @@ export function initializeAnswer({ sdk }: Opened, request: JsonObject): Answer {
       models: modelList(sdk),
       account: { apiKeySource: 'user', apiProvider: provider },
       claude_code_version: PROTOCOL_VERSION,
-      ...(request['hooks'] === undefined ? {} : { hooks_applied: true, hook_on_failure_supported: true }),
-      ...(request['mcpServers'] === undefined ? {} : { mcp_servers_applied: true }),
-      ...(request['settings'] === undefined ? {} : { settings_applied: true }),
-      ...(request['disallowedTools'] === undefined ? {} : { disallowed_tools_applied: true }),
+      ...(request['hooks'] === undefined || !isApplied ? {} : { hooks_applied: true, hook_on_failure_supported: true }),
+      ...(request['mcpServers'] === undefined ? {} : { mcp_servers_applied: isApplied }),
+      ...(request['settings'] === undefined || !isApplied ? {} : { settings_applied: true }),
+      ...(request['disallowedTools'] === undefined || !isApplied ? {} : { disallowed_tools_applied: true }),
     },
     beside: { pending_permission_requests: [] },
   };
