@@ -45,8 +45,8 @@ describe('treadle attach --server', () => {
     await using w = await waitingSession();
     const stdin = Object.assign(new PassThrough(), { isTTY: true });
     const reader = startCli(w.argv, { env: w.env, stdin, isTTY: 'both' });
-    await reader.shown('[y/n');
-    stdin.write('y\n');
+    await reader.shown('no, and say why');
+    stdin.write('1\n');
     await reader.shown('It is paid.');
     stdin.write('Thank you.\n');
     await reader.shown('You are welcome.');
@@ -55,7 +55,7 @@ describe('treadle attach --server', () => {
     expect(code).toBe(0);
     expect(w.paid()).toBe(1);
     expect(screen).toMatch(/> Pay it\.\n\nI pay\.\n/);
-    expect(screen).toMatch(/\[Allowed by .+\]\n/);
+    expect(screen).toMatch(/allowed by .+\n/);
     expect(screen).toContain('> Thank you.');
   });
 
@@ -71,13 +71,13 @@ describe('treadle attach --server', () => {
     await using w = await waitingSession();
     const stdin = Object.assign(new PassThrough(), { isTTY: true });
     const reader = startCli(w.argv, { env: w.env, stdin, isTTY: 'both' });
-    await reader.shown('[y/n');
+    await reader.shown('no, and say why');
     const { pending } = await w.session.read();
     await w.session.reject(pending[0]?.approvalId ?? '', { message: 'Too much.' });
     await reader.shown('It is paid.');
     stdin.end();
     const { screen } = await reader.outcome;
-    expect(screen).toMatch(/\[Refused by .+: Too much\.\]/);
+    expect(screen).toMatch(/refused · by .+: Too much\./);
     expect(w.paid()).toBe(0);
   });
 });

@@ -1,5 +1,3 @@
-import type { PendingCall } from '@treadle/core';
-
 import { ATTACH_OPTIONS } from '../commands.ts';
 import type { CommandContext } from '../context.ts';
 import { EXIT, SIGNAL_EXIT } from '../exit-codes.ts';
@@ -10,6 +8,7 @@ import { parseOptions } from '../options.ts';
 import { folderOfSession, sessionOf } from '../sessions/folder-sessions.ts';
 import { UsageError } from '../usage-error.ts';
 import { readAlong } from './read-along.ts';
+import type { AttachedTo } from './screen.ts';
 import { journalSession, type AttachedSession } from './session.ts';
 import { selfName } from './who.ts';
 
@@ -25,13 +24,14 @@ export async function attachCommand(context: CommandContext, args: readonly stri
   const guard = await keyGuard(io.env);
   const note = (text: string): void => context.note(guard.text(text));
   const self = selfName(io.env['USER'], process.pid);
-  const follow = async (session: AttachedSession, folder?: string): Promise<number> => {
+  const follow = async (session: AttachedSession, to: Omit<AttachedTo, 'self'>): Promise<number> => {
     interruptions.onFirst(() => session.close());
     try {
-      const { previewChange } = await import('@treadle/tools');
-      const preview = async ({ toolName, arguments: args }: PendingCall): Promise<string | null> =>
-        folder === undefined ? null : previewChange(folder, toolName, args);
-      await readAlong({ ...context, note }, session, self, preview);
+      if (io.stdin.isTTY === true && out.isTTY) {
+        const { attachedScreen } = await import('./screen.ts');
+        return await attachedScreen({ ...context, note }, session, { self, ...to });
+      }
+      await readAlong({ ...context, note }, session);
     } finally {
       session.close();
     }
@@ -45,9 +45,10 @@ export async function attachCommand(context: CommandContext, args: readonly stri
     if (!URL.canParse(url))
       throw new UsageError(`--server takes an address such as http://127.0.0.1:4123, and not '${url}'.`);
     const { serverSession } = await import('./server-session.ts');
-    return follow(
-      serverSession({ url, token }, id, (error) => note(error instanceof Error ? error.message : String(error))),
+    const { session, history } = serverSession({ url, token }, id, (error) =>
+      note(error instanceof Error ? error.message : String(error)),
     );
+    return follow(session, { folder: null, history });
   }
   const journal = guard.journal(await parts.journal(io));
   try {
@@ -55,7 +56,8 @@ export async function attachCommand(context: CommandContext, args: readonly stri
     // Fails here where there is none.
     for await (const _ of journal.read(sessionId, 1)) break;
     const session = journalSession(journal, sessionId, { by: self, now: io.now });
-    return await follow(session, await folderOfSession(journal, sessionId));
+    const folder = (await folderOfSession(journal, sessionId)) ?? null;
+    return await follow(session, { folder, history: () => journal.read(sessionId, 1) });
   } finally {
     await journal.close();
   }

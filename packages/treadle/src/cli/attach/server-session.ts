@@ -1,10 +1,14 @@
 import { createClient, type ClientOptions, type Approval } from '@treadle/client';
-import type { TreadleEvent } from '@treadle/core';
+import type { DurableEvent, TreadleEvent } from '@treadle/core';
 
 import type { AttachedSession, TypedInput } from './session.ts';
 
 /** A session of a server, with the live text. @throws ClientError when the server refuses what is posted. */
-export function serverSession(options: ClientOptions, id: string, failed: (error: unknown) => void): AttachedSession {
+export function serverSession(
+  options: ClientOptions,
+  id: string,
+  failed: (error: unknown) => void,
+): { readonly session: AttachedSession; history(): AsyncIterable<DurableEvent> } {
   const session = createClient(options).session(id);
   const left = new AbortController();
   const { signal } = left;
@@ -49,6 +53,8 @@ export function serverSession(options: ClientOptions, id: string, failed: (error
         return session.followUp(input.message.content);
       case 'cancel':
         return session.cancel(input.reason);
+      case 'clear_queue':
+        throw new Error('What was queued at a server stays queued.');
       case 'approval_answer': {
         const { approvalId, decision, message, updatedInput, updatedPermissions, interrupt } = input;
         const answer: Omit<Approval, 'decision'> = {
@@ -62,5 +68,13 @@ export function serverSession(options: ClientOptions, id: string, failed: (error
     }
   }
 
-  return { id, events: events(), post, close: () => left.abort() };
+  async function* history(): AsyncGenerator<DurableEvent> {
+    for (let after: number | undefined = 0; after !== undefined;) {
+      const page: Awaited<ReturnType<typeof session.events>> = await session.events({ after });
+      yield* page.events;
+      after = page.cursor;
+    }
+  }
+
+  return { session: { id, events: events(), post, close: () => left.abort() }, history };
 }

@@ -12,9 +12,8 @@ import { knownModel } from '../login/first-run.ts';
 import { homeFolder } from '../parts.ts';
 import type { RunRequest } from '../run/request.ts';
 import { realFolder } from '../sessions/folder-sessions.ts';
-import { version } from '../version.ts';
 import { plainDevice, processDevice } from './device.ts';
-import { editText, fileList, shellOutput } from './files.ts';
+import { machineHost } from './host.ts';
 import { openStore } from './store.ts';
 import type { Workbench } from './workbench.ts';
 
@@ -37,39 +36,20 @@ export async function interactiveCommand(context: CommandContext, request: RunRe
   let bench: Workbench | null = null;
   const self = `treadle, process ${process.pid} on ${hostname()}`;
   const opening = Promise.withResolvers<TerminalSession>();
-  const history = await store.history();
 
+  const note = (text: string): void => terminal.ui.print(text, 'dim');
   const host: TerminalHost = {
-    version: version(),
+    ...(await machineHost(io, folder, store, note)),
     get model() {
       return model;
     },
-    folder,
     mode: request.permissionMode ?? 'default',
     self,
     label: (name) => bench?.definition.tools?.find((tool) => tool.name === name)?.label ?? name,
     commands: () => bench?.commands() ?? [],
     ready: ready.promise,
-    files: fileList(folder),
-    history,
-    remember: store.remember,
-    loadDraft: store.loadDraft,
-    saveDraft: store.saveDraft,
-    async preview(question) {
-      const { previewIn } = await import('../run/agent.ts');
-      return previewIn(folder)({ ...question, type: 'approval' });
-    },
     about: async ({ toolName }) =>
       toolName === 'bash' ? ((await bench?.prepared.rights.aboutCommands()) ?? null) : null,
-    edit: (text) => editText(text, io.env),
-    content: async (text) => {
-      const { mentionedFiles } = await import('../prompt/mentions.ts');
-      return [
-        { type: 'text', text },
-        ...(await mentionedFiles(text, { folder, env: io.env, note: (said) => note(said) })),
-      ];
-    },
-    shell: (command) => shellOutput(command, folder, io.env),
     async nextMode(ui) {
       const now = MODES.indexOf((ui.state.mode ?? request.permissionMode ?? 'default') as PermissionMode);
       const mode = MODES[(now + 1) % MODES.length] ?? 'default';
@@ -92,7 +72,6 @@ export async function interactiveCommand(context: CommandContext, request: RunRe
   process.on('uncaughtException', crashed);
   process.on('unhandledRejection', crashed);
   interruptions.onFirst((signal) => terminal.leave(SIGNAL_EXIT[signal]));
-  const note = (text: string): void => terminal.ui.print(text, 'dim');
   // Loaded on use: the input line is there before the rest is.
   import('./prepare.ts')
     .then(({ prepare }) =>

@@ -5,7 +5,7 @@ import { sessionCommands } from './commands/sessions.ts';
 import type { Workbench } from './workbench.ts';
 
 /** The keys, for people. */
-const KEYS = `Enter          sends; while the model works, it is told before its next call
+export const KEYS = `Enter          sends; while the model works, it is told before its next call
 Tab            while the model works: sends after the run
 Esc            interrupts; twice: puts the draft aside, or goes back to an earlier message
 Ctrl+C         puts the draft aside, interrupts, or leaves (twice)

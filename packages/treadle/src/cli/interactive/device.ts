@@ -51,6 +51,7 @@ export function plainDevice({ io, out }: CommandContext): PlainDevice {
   const reader = readLines(io.stdin);
   return {
     write: (text) => out.print(text),
+    now: io.now,
     lines: (async function* lines() {
       for (let line = await reader.next(); line !== null; line = await reader.next()) yield line;
     })(),

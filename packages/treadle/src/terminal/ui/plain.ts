@@ -18,10 +18,13 @@ export interface PlainDevice {
   write(text: string): void;
   /** What is typed, a line each; it ends when there is no more. */
   readonly lines: AsyncIterable<string>;
+  now(): number;
 }
 
 /** Rows are as long as they are: whoever shows them breaks them. */
 const COLUMNS = 2000;
+/** Milliseconds in which a line may be for the question before, which somebody else has answered. */
+const SEEN_MS = 300;
 /** Rows of a question that are shown of a change. */
 const MOST = 200;
 
@@ -40,6 +43,8 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
   let questionPanel: Panel | null = null;
   let isOver = false;
   let isAtPrompt = false;
+  let isAnswering = false;
+  let staleUntil = 0;
   const begun = new Set<string>();
 
   const print = (text: string): void => {
@@ -121,9 +126,9 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
     changed: () => {
       if (questionPanel) showPanel(questionPanel);
     },
-    // Whoever typed a line meant it.
-    mayAnswer: () => true,
+    mayAnswer: () => device.now() >= staleUntil,
     show(next) {
+      if (questionPanel && next === null && !isAnswering) staleUntil = device.now() + SEEN_MS;
       questionPanel = next;
       if (next) showPanel(next);
     },
@@ -196,7 +201,10 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
     if (open?.submit) open.submit(line);
     else if (open) {
       const answer = line.trim();
-      if (!open.key({ name: answer, sequence: answer }) || /^$|^\D|^.{2}/.test(answer)) showPanel(open);
+      isAnswering = true;
+      const isTaken = open.key({ name: answer, sequence: answer });
+      isAnswering = false;
+      if (!isTaken || /^$|^\D|^.{2}/.test(answer)) showPanel(open);
     } else if (line.trim() === '') {
       void ui.session.isCutOff().then((is) => (is ? ui.session.resume() : update()), fail);
     } else {

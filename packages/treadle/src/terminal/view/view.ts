@@ -177,7 +177,8 @@ export function createView({ label, self }: { label(toolName: string): string; r
     const question = questions.get(event.approvalId);
     questions.delete(event.approvalId);
     paused = null;
-    const by = saidBy.get(event.approvalId) ?? (driver === null || driver === self ? 'you' : driver);
+    const said = saidBy.get(event.approvalId) ?? driver;
+    const by = said === null || said === self ? 'you' : said;
     if (question) cells.answered(question.callId, answerWords(event, by));
   }
 

@@ -1,0 +1,48 @@
+import type { TerminalHost } from '../../terminal/ui/host.ts';
+import type { CliIo } from '../io.ts';
+import { version } from '../version.ts';
+import { editText, fileList, shellOutput } from './files.ts';
+import type { TerminalStore } from './store.ts';
+
+/** What every session in a terminal has of this machine: its files, its programs, and what was typed earlier. */
+export async function machineHost(
+  io: Pick<CliIo, 'env'>,
+  folder: string,
+  store: TerminalStore,
+  note: (text: string) => void,
+): Promise<
+  Pick<
+    TerminalHost,
+    | 'version'
+    | 'folder'
+    | 'files'
+    | 'history'
+    | 'remember'
+    | 'loadDraft'
+    | 'saveDraft'
+    | 'preview'
+    | 'edit'
+    | 'content'
+    | 'shell'
+  >
+> {
+  return {
+    version: version(),
+    folder,
+    files: fileList(folder),
+    history: await store.history(),
+    remember: store.remember,
+    loadDraft: store.loadDraft,
+    saveDraft: store.saveDraft,
+    async preview(question) {
+      const { previewIn } = await import('../run/agent.ts');
+      return previewIn(folder)({ ...question, type: 'approval' });
+    },
+    edit: (text) => editText(text, io.env),
+    async content(text) {
+      const { mentionedFiles } = await import('../prompt/mentions.ts');
+      return [{ type: 'text', text }, ...(await mentionedFiles(text, { folder, env: io.env, note }))];
+    },
+    shell: (command) => shellOutput(command, folder, io.env),
+  };
+}
