@@ -3,6 +3,7 @@ import { join } from 'node:path';
 
 import { expect, it } from 'vitest';
 
+import { forbidden } from '../../test-support/emulator.ts';
 import { temporaryFolder } from '../../test-support/harness.ts';
 import { startInTerminal } from '../../test-support/terminal-process.ts';
 
@@ -28,6 +29,10 @@ it('answers a question of an interactive session from a second terminal, and bot
   await driving.shows(/ turns · /);
   expect(existsSync(join(folder.path, 'notes/a.md'))).toBe(true);
 
+  reading.type('How many files are in this folder?\r');
+  await driving.shows(/anna at another terminal \(process \d+\):\n> How many files/);
+  await reading.shows(/> How many files[^]* turns? · /);
+  expect(forbidden(reading.emulator.raw())).toEqual([]);
   reading.type('\u0004');
   expect(await reading.ended).toBe(0);
 });

@@ -28,7 +28,11 @@ export interface ToolCell {
 
 /** Something of the transcript that is finished. */
 export type Block =
-  | { readonly type: 'prompt'; readonly text: string }
+  | {
+      readonly type: 'prompt';
+      readonly text: string;
+      /** Who said it, if it was somebody else. */ readonly by?: string;
+    }
   | { readonly type: 'markdown'; readonly piece: Piece; readonly isFirst: boolean }
   | { readonly type: 'thinking'; readonly text: string }
   | { readonly type: 'tool'; readonly cell: ToolCell }

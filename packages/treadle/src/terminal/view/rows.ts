@@ -30,7 +30,11 @@ export function blockRows(block: Block, before: Block | null, options: RowOption
       return block.isFirst && before !== null && rows[0] !== '' ? ['', ...rows] : rows;
     }
     case 'prompt':
-      return ['', ...promptRows(block.text, options)];
+      return [
+        '',
+        ...(block.by === undefined ? [] : wrap(theme.dim(`${plainLine(block.by, 80)}:`), columns)),
+        ...promptRows(block.text, options),
+      ];
     case 'thinking':
       return thinkingRows(block.text, options);
     case 'tool':

@@ -2,6 +2,7 @@ import type { DurableEvent, PendingCall, TreadleEvent } from '@treadle/core';
 import { isConversation } from '@treadle/core/messages';
 import { PLAN_TOOL, planOf, TODO_TOOL, todoItems, type Plan, type TodoItem } from '@treadle/core/projections';
 
+import { plainLine } from '../../cli/asking/plain-text.ts';
 import { cost, counted, duration, tokens } from '../../cli/output/figures.ts';
 import type { Block, Queued, ToolCell } from './blocks.ts';
 import { createCells } from './cells.ts';
@@ -74,6 +75,8 @@ export function createView({ label, self }: { label(toolName: string): string; r
   const given = new Map<string, number>();
   /** Who gave an answer, where the input says it. */
   const saidBy = new Map<string, string>();
+  /** Who else has said something, by the input's place in the log. */
+  const speakers = new Map<number, string>();
   const prompts: string[] = [];
   const cells = createCells(done);
   let reply: OpenReply | null = null;
@@ -105,7 +108,8 @@ export function createView({ label, self }: { label(toolName: string): string; r
     if (message.role === 'user' && isConversation(message)) {
       const text = bodyText(message.content);
       prompts.push(text);
-      done.push({ type: 'prompt', text });
+      const by = inputSeq === undefined ? undefined : speakers.get(inputSeq);
+      done.push({ type: 'prompt', text, ...(by === undefined ? {} : { by }) });
     }
     if (message.role !== 'assistant') return;
     const open = reply?.messageId === message.id ? reply : openReply(message.id);
@@ -156,6 +160,9 @@ export function createView({ label, self }: { label(toolName: string): string; r
   }
 
   function inputReceived({ input, seq: number }: EventOf<'input_received'>): void {
+    const by = 'by' in input && input.by !== undefined && input.by !== '' && input.by !== self ? input.by : null;
+    if (by !== null) speakers.set(number, by);
+    if (by !== null && input.type === 'cancel') notice(`— interrupted by ${plainLine(by, 80)} —`);
     if (input.type === 'steering' || input.type === 'follow_up') {
       queued.set(number, { seq: number, kind: input.type, text: bodyText(input.message.content) });
     }
