@@ -8,7 +8,6 @@ import { openTerminal, type Terminal } from '../../terminal/ui/terminal.ts';
 import type { TerminalSession } from '../../terminal/session/session.ts';
 import type { CommandContext } from '../context.ts';
 import { SIGNAL_EXIT } from '../exit-codes.ts';
-import { knownModel } from '../login/first-run.ts';
 import { homeFolder } from '../parts.ts';
 import type { RunRequest } from '../run/request.ts';
 import { realFolder } from '../sessions/folder-sessions.ts';
@@ -31,8 +30,7 @@ export async function interactiveCommand(context: CommandContext, request: RunRe
   const ready = Promise.withResolvers<Workbench>();
   ready.promise.catch(() => {});
   // What is wrong with the login is said when the session is made ready.
-  const known = await knownModel(io, request.model).catch(() => null);
-  let model = known?.choice.name ?? request.model ?? '';
+  let model = request.model || io.env['TREADLE_MODEL'] || (await loginModel(io));
   let bench: Workbench | null = null;
   const self = `treadle, process ${process.pid} on ${hostname()}`;
   const opening = Promise.withResolvers<TerminalSession>();
@@ -95,6 +93,13 @@ export async function interactiveCommand(context: CommandContext, request: RunRe
     process.off('unhandledRejection', crashed);
     await closing(terminal.ui, bench);
   }
+}
+
+/** The model of the login or the settings. Loaded on use: where one is named, the input line is there sooner. */
+async function loginModel(io: CommandContext['io']): Promise<string> {
+  const { knownModel } = await import('../login/first-run.ts');
+  const known = await knownModel(io, undefined).catch(() => null);
+  return known?.choice.name ?? '';
 }
 
 /** Ends the session in order; what hangs is left behind. */

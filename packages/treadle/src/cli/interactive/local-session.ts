@@ -47,6 +47,8 @@ export function localSession(session: Session, { journal, seq, fail }: LocalSess
    */
   function goOnSoon(): void {
     const goOn = async (): Promise<void> => {
+      // It may be about to end, and not have seen what was said.
+      await session.activeRun?.outcome.catch(() => {});
       if (isOver || session.activeRun !== null) return;
       await session.refresh();
       if (session.canResume) await session.resume().outcome;
