@@ -7,7 +7,11 @@ import { dirname, join, relative } from 'node:path';
 import { rolldown } from 'rolldown';
 
 /** Folders of packages none of whose files looks for another, or for anything beside it, at run time. */
-const BUNDLED = ['core', 'models'];
+const BUNDLED = [
+  { name: 'core', sharedBy: 2 },
+  // Most wires are used by their entry, the index and at most one other entry. They stay out of the shared file.
+  { name: 'models', sharedBy: 4 },
+];
 
 const root = dirname(import.meta.dirname);
 
@@ -27,12 +31,12 @@ async function entriesOf(folder: string): Promise<Record<string, string>> {
 }
 
 /**
- * A process reads one file for all that entries share, and not dozens. What `defineTool` needs is a file of its own, so that a
- * bundler can leave the rest of core out.
+ * A process reads one file for all modules that `sharedBy` entries use, and not dozens. What `defineTool` needs is a file of its
+ * own, so that a bundler can leave the rest of core out.
  */
-const GROUPS = [
+const groupsOf = (sharedBy: number) => [
   { name: 'define', test: /src\/tools\/define\/define\.ts$/, priority: 2 },
-  { name: 'shared', minShareCount: 2, priority: 1 },
+  { name: 'shared', minShareCount: sharedBy, priority: 1 },
 ];
 
 /**
@@ -48,7 +52,7 @@ const pureCalls = {
   }),
 };
 
-async function bundle(folder: string): Promise<void> {
+async function bundle(folder: string, sharedBy: number): Promise<void> {
   const dist = join(folder, 'dist');
   for await (const file of glob('**/*.js{,.map}', { cwd: dist })) await rm(join(dist, file));
   const build = await rolldown({
@@ -66,7 +70,7 @@ async function bundle(folder: string): Promise<void> {
     chunkFileNames: '[name]-[hash].js',
     comments: { annotation: true, jsdoc: false, legal: false },
     sourcemap: true,
-    codeSplitting: { groups: GROUPS },
+    codeSplitting: { groups: groupsOf(sharedBy) },
   });
   await build.close();
 }
@@ -82,5 +86,5 @@ async function copyGrammar(): Promise<void> {
   await copyFile(join(root, 'node_modules/tree-sitter-bash', file), join(folder, file));
 }
 
-for (const name of BUNDLED) await bundle(join(root, 'packages', name));
+for (const { name, sharedBy } of BUNDLED) await bundle(join(root, 'packages', name), sharedBy);
 await copyGrammar();

@@ -24,7 +24,7 @@ const PROGRAMS = [
     source:
       "export { createSession, defineAgent } from '@treadle/core'; export { anthropic } from '@treadle/models/anthropic';",
     sizeOf: (code: string) => gzipSync(code).length,
-    limit: 145_000,
+    limit: 142_000,
   },
   {
     name: 'defineTool alone',
