@@ -86,9 +86,13 @@ export function localSession(session: Session, { journal, seq, fail }: LocalSess
     // Another process may have answered, or gone on.
     if (session.activeRun === null) await session.refresh();
     switch (input.type) {
-      case 'prompt':
-        drive(session.prompt(input.messages.flatMap(({ content }) => content)));
+      case 'prompt': {
+        const content = input.messages.flatMap((message) => message.content);
+        // Whoever said it has not seen yet that a run is there.
+        if (session.activeRun === null) drive(session.prompt(content));
+        else await session.steer(content);
         return;
+      }
       case 'steering':
         await session.steer(input.message.content);
         return;

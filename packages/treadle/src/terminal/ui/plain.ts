@@ -46,6 +46,13 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
   let isAnswering = false;
   let staleUntil = 0;
   const begun = new Set<string>();
+  /** Lines that came before the session did; null once they are taken. They answer no question of its opening. */
+  let early: string[] | null = [];
+  let isInputOver = false;
+  /** A message was sent, and its run has not begun. */
+  let isSent = false;
+  /** The open run broke off, and nobody has said what is to become of it. */
+  let isCutOff = false;
 
   const print = (text: string): void => {
     device.write(`${isAtPrompt ? '\n' : ''}${text}\n`);
@@ -64,7 +71,7 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
       print(blockRows(block, lastBlock, options).join('\n'));
       lastBlock = block;
     }
-    const { cells, run, paused, question } = view.state;
+    const { cells } = view.state;
     for (const cell of cells) {
       if (cell.state !== 'running' || begun.has(cell.callId)) continue;
       begun.add(cell.callId);
@@ -75,8 +82,14 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
       );
     }
     questions.update(view.state);
-    if (session !== null && panel === null && questionPanel === null && (run === null || paused !== null) && !question)
-      prompt();
+    if (isLineAwaited()) prompt();
+  }
+
+  /** While something goes on, a line may be typed too; then there is no row for it that the next block would break. */
+  function isLineAwaited(): boolean {
+    if (session === null || panel !== null || questionPanel !== null || questions.isOpen || isSent) return false;
+    const { run, paused } = view.state;
+    return run === null || paused !== null || isCutOff;
   }
 
   const fail = (error: unknown): void => {
@@ -98,6 +111,10 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
 
   const ask: TerminalUi['ask'] = (question, { label = '> ', until, isSecret = false } = {}) =>
     new Promise((resolve) => {
+      if (isInputOver) {
+        resolve(null);
+        return;
+      }
       if (isSecret) {
         print('A key would be shown while you type it here. Keep it with: treadle login');
         resolve(null);
@@ -173,20 +190,40 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
 
   async function show(next: TerminalSession): Promise<void> {
     const before = session;
-    session = next;
+    session = sending(next);
+    isSent = false;
     view = createView(host);
     lastBlock = null;
     if (before) await before.close();
     if (next.leftOut > 0) print('… earlier events are left out.');
     void follow(next);
-    if (await next.isCutOff()) print('The run broke off. An empty line goes on with it; a message begins another one.');
+    isCutOff = await next.isCutOff();
+    if (isCutOff) print('The run broke off. An empty line goes on with it; a message begins another one.');
     update();
   }
+
+  /** A session that says when a message was sent to it. */
+  const sending = (to: TerminalSession): TerminalSession => ({
+    ...to,
+    get id() {
+      return to.id;
+    },
+    async post(said) {
+      isSent ||= said.type === 'prompt';
+      try {
+        await to.post(said);
+      } catch (error) {
+        isSent = false;
+        throw error;
+      }
+    },
+  });
 
   async function follow(followed: TerminalSession): Promise<void> {
     try {
       for await (const event of followed.events) {
-        if (session !== followed) return;
+        if (session?.events !== followed.events) return;
+        if (event.type === 'run_started' || event.type === 'input_rejected') isSent = false;
         view.take(event);
         update();
       }
@@ -197,6 +234,7 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
 
   function take(line: string): void {
     isAtPrompt = false;
+    isCutOff &&= panel !== null;
     const open = panel ?? questionPanel;
     if (open?.submit) open.submit(line);
     else if (open) {
@@ -216,10 +254,13 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
   async function read(): Promise<void> {
     for await (const line of device.lines) {
       if (isOver) return;
-      // What is piped in waits for its turn.
-      if (session === null && panel === null) await opening.catch(() => {});
-      take(line);
+      if (early !== null && panel === null) early.push(line);
+      else take(line);
     }
+    isInputOver = true;
+    panel?.close?.();
+    // What was piped in gets its session.
+    if (early !== null && early.length > 0) await opened.catch(() => {});
     leave(0);
   }
 
@@ -232,10 +273,18 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
   }
 
   print(`treadle ${host.version} · ${host.model} · ${host.folder}`);
+  const opened = opening.then(
+    async (first) => {
+      await show(first);
+      const lines = early ?? [];
+      early = null;
+      for (const line of lines) take(line);
+    },
+    (error: unknown) => {
+      fail(error);
+      leave(1);
+    },
+  );
   void read().catch(fail);
-  opening.then(show, (error: unknown) => {
-    fail(error);
-    leave(1);
-  });
   return { left: left.promise, ui, leave, restore: () => {} };
 }

@@ -124,11 +124,27 @@ describe('the view of a session', () => {
     const take = (event: object, seq: number): void => view.take({ at, seq, ...event } as unknown as TreadleEvent);
     for (const event of log) view.take(event);
     take(asked, 101);
-    expect(view.state.question?.approvalId).toBe(approvalId);
-    take(given, 102);
-    expect(view.state.question).toBeNull();
-    take({ type: 'input_rejected', inputSeq: 102 }, 103);
-    expect(view.state.question?.approvalId).toBe(approvalId);
+    take({ type: 'run_paused', pending: [{ ...asked, type: 'approval' }] }, 102);
+    expect(view.state).toMatchObject({ question: { approvalId }, paused: [{ approvalId }] });
+    take(given, 103);
+    expect(view.state).toMatchObject({ question: null, paused: null });
+    take({ type: 'input_rejected', inputSeq: 103 }, 104);
+    expect(view.state).toMatchObject({ question: { approvalId }, paused: [{ approvalId }] });
+  });
+
+  it('waits for client tools no longer when their results are given', () => {
+    const view = createView({ label, self: null });
+    const take = (event: object, seq: number): void => view.take({ at: 0, seq, ...event } as unknown as TreadleEvent);
+    const pending = ['c1', 'c2'].map((callId) => ({ type: 'client_tool', callId, toolName: 'ask', arguments: {} }));
+    const given = (callId: string) => ({
+      type: 'input_received',
+      input: { type: 'client_tool_results', results: [{ callId, content: 'Yes.' }], partial: true },
+    });
+    take({ type: 'run_paused', pending }, 1);
+    take(given('c1'), 2);
+    expect(view.state.paused).toHaveLength(2);
+    take(given('c2'), 3);
+    expect(view.state.paused).toBeNull();
   });
 
   it('knows what waits, what it has cost and what the last reply was', async () => {

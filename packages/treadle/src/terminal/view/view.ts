@@ -71,7 +71,7 @@ export function createView({ label, self }: { label(toolName: string): string; r
   const queued = new Map<number, Queued>();
   const questions = new Map<string, OpenQuestion>();
   const tasks = new Map<string, string>();
-  /** Answers that are in the log and that nobody has acted on yet: their inputs, by question. */
+  /** Answers and results that are in the log: their inputs, by question and by call. */
   const given = new Map<string, number>();
   /** Who gave an answer, where the input says it. */
   const saidBy = new Map<string, string>();
@@ -173,12 +173,18 @@ export function createView({ label, self }: { label(toolName: string): string; r
       given.set(input.approvalId, number);
       if (input.by !== undefined) saidBy.set(input.approvalId, input.by);
     }
+    if (input.type === 'client_tool_results') for (const { callId } of input.results) given.set(callId, number);
     if (input.type === 'rename') ({ title } = input);
     if (input.type === 'permission_updates') {
       for (const update of input.updates) if (update.type === 'setMode') ({ mode } = update);
     }
     if (input.type === 'import' && input.messages.length === 0) notice('— a new conversation —');
   }
+
+  /** Whether what it waited for has come: it goes on, though no event of it says so yet. */
+  const goesOn = (pending: readonly PendingCall[]): boolean =>
+    pending.some((call) => call.type !== 'client_tool' && given.has(call.approvalId)) ||
+    pending.every(({ callId }) => given.has(callId));
 
   function answered(event: EventOf<'approval_answered'>): void {
     const question = questions.get(event.approvalId);
@@ -325,7 +331,7 @@ export function createView({ label, self }: { label(toolName: string): string; r
       const { open, all } = cells;
       return {
         run,
-        paused,
+        paused: paused !== null && goesOn(paused) ? null : paused,
         question,
         cells: open(),
         reply,

@@ -1,0 +1,20 @@
+import { createSession, defineAgent, memoryJournal } from '@treadle/core';
+import { scriptedModel } from '@treadle/testing';
+import { expect, it } from 'vitest';
+
+import { promptOf } from '../../terminal/session/session.ts';
+import { localSession } from './local-session.ts';
+
+it('takes up a second message that is sent before the run of the first one is seen', async () => {
+  const journal = memoryJournal();
+  const agent = defineAgent({ model: scriptedModel(['Hello.', 'Hello again.']) });
+  const session = await createSession(agent, { journal });
+  const failed: unknown[] = [];
+  const local = localSession(session, { journal, seq: 0, fail: (error) => void failed.push(error) });
+  await Promise.all(['First.', 'Second.'].map((text) => local.post(promptOf([{ type: 'text', text }]))));
+  await session.idle();
+  const said = session.messages.flatMap((message) => (message.role === 'user' ? message.content : []));
+  expect(said).toMatchObject([{ text: 'First.' }, { text: 'Second.' }]);
+  expect(failed).toEqual([]);
+  await local.close();
+});
