@@ -3,7 +3,7 @@ import type { PermissionMode } from '@treadle/core';
 import { hostname } from 'node:os';
 import process from 'node:process';
 
-import type { TerminalHost, TerminalUi } from '../../terminal/ui/host.ts';
+import type { TerminalHost } from '../../terminal/ui/host.ts';
 import { openTerminal, type Terminal } from '../../terminal/ui/terminal.ts';
 import type { TerminalSession } from '../../terminal/session/session.ts';
 import type { CommandContext } from '../context.ts';
@@ -11,6 +11,7 @@ import { SIGNAL_EXIT } from '../exit-codes.ts';
 import { homeFolder } from '../parts.ts';
 import type { RunRequest } from '../run/request.ts';
 import { realFolder } from '../sessions/folder-sessions.ts';
+import { closeInOrder } from './closing.ts';
 import { plainDevice, processDevice } from './device.ts';
 import { machineHost } from './host.ts';
 import { openStore } from './store.ts';
@@ -83,7 +84,10 @@ export async function interactiveCommand(context: CommandContext, request: RunRe
       const { sessionId } = made.prepared.place;
       opening.resolve(sessionId === null ? made.begin() : await made.open(sessionId));
     })
-    .catch(opening.reject);
+    .catch((error: unknown) => {
+      ready.reject(error);
+      opening.reject(error);
+    });
   try {
     const code = await terminal.left;
     await store.settled();
@@ -91,7 +95,7 @@ export async function interactiveCommand(context: CommandContext, request: RunRe
   } finally {
     process.off('uncaughtException', crashed);
     process.off('unhandledRejection', crashed);
-    await closing(terminal.ui, bench);
+    await closeInOrder(terminal.ui, ready.promise, io);
   }
 }
 
@@ -100,16 +104,4 @@ async function loginModel(io: CommandContext['io']): Promise<string> {
   const { knownModel } = await import('../login/first-run.ts');
   const known = await knownModel(io, undefined).catch(() => null);
   return known?.choice.name ?? '';
-}
-
-/** Ends the session in order; what hangs is left behind. */
-async function closing(ui: TerminalUi, bench: Workbench | null): Promise<void> {
-  if (bench === null) return;
-  const { io } = bench.context;
-  const late = new Promise<void>((resolve) => void io.after(2000, resolve));
-  const close = async (): Promise<void> => {
-    await ui.session.close();
-    await bench.prepared.close();
-  };
-  await Promise.race([close().catch(() => {}), late]);
 }
