@@ -83,6 +83,13 @@ export class AgentRuns {
     }
   }
 
+  /** Closes a session, and removes it from the journal. */
+  async remove(session: Session): Promise<void> {
+    this.#sessions.delete(session.id);
+    await session.close({ reason: 'The MCP server has answered its call.' });
+    await this.#parts.journal.remove(session.id);
+  }
+
   /** Sessions that are in memory. */
   get open(): number {
     return this.#sessions.size;

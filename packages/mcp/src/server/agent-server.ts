@@ -12,7 +12,7 @@ import { beginTask, capabilitiesOf, offerTasks, takesTasks } from './tasks.ts';
 
 /** Settings of {@link mcpServer}. */
 export interface McpServerOptions {
-  /** Where sessions are kept. Default: in memory. */
+  /** Where sessions are kept, and calls of offered tools. Default: in memory, without the calls that have ended. */
   readonly journal?: Journal;
   readonly blobs?: Blobs;
   /** What clients call it. Default: the agent's id. */
@@ -114,7 +114,15 @@ interface Served {
 
 async function newServer(
   { agent, runs, calling, calls, journal }: Served,
-  { name = agent.id, version = '0.1.0', description, prompts = [], resources = [], blobs }: McpServerOptions,
+  {
+    name = agent.id,
+    version = '0.1.0',
+    description,
+    prompts = [],
+    resources = [],
+    blobs,
+    journal: given,
+  }: McpServerOptions,
 ): Promise<McpServer> {
   const sdk = await import('@modelcontextprotocol/server');
   const capabilities = {
@@ -142,8 +150,9 @@ async function newServer(
     try {
       const args = (params.arguments ?? {}) as JsonObject;
       const capabilities = capabilitiesOf(server, context);
+      const isKept = given !== undefined;
       const done = calling.tools.has(params.name)
-        ? callTool(params.name, args, { runs: calls, context, sdk, capabilities, blobs })
+        ? callTool(params.name, args, { runs: calls, context, sdk, capabilities, blobs, isKept })
         : call(params.name, args, { runs, context, sdk, capabilities });
       return (await done) as never;
     } catch (error) {
@@ -243,17 +252,18 @@ async function call(name: string, args: JsonObject, request: Asked): Promise<obj
 async function callTool(
   name: string,
   args: JsonObject,
-  request: Asked & { readonly blobs: Blobs | undefined },
+  request: Asked & { readonly blobs: Blobs | undefined; readonly isKept: boolean },
 ): Promise<object> {
-  const { runs, context, sdk, capabilities, blobs } = request;
+  const { runs, context, sdk, capabilities, blobs, isKept } = request;
   const again = await resumed(request);
   const session = again?.session ?? (await runs.session(undefined));
-  if (again) await again.follow();
-  else await runs.follow(session, session.prompt(promptFor(name, args)), context);
+  const run = again ? await again.follow() : await runs.follow(session, session.prompt(promptFor(name, args)), context);
   const question = asking(request, session);
-  if (!question) return resultIn(session, blobs);
-  if (capabilities['elicitation'] !== undefined) return question;
-  await session.abort('The MCP client can ask nobody.');
+  if (question && capabilities['elicitation'] !== undefined) return question;
+  if (question) await session.abort('The MCP client can ask nobody.');
+  const result = await resultIn(session, run, blobs);
+  if (!isKept) await runs.remove(session);
+  if (!question) return result;
   throw new sdk.MissingRequiredClientCapabilityError({ requiredCapabilities: { elicitation: {} } });
 }
 

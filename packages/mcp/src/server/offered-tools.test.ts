@@ -1,4 +1,5 @@
 import { defineAgent, defineHook, defineTool, memoryBlobs, memoryJournal } from '@treadle/core';
+import type { Hook } from '@treadle/core';
 
 import { scriptedModel } from '@treadle/testing';
 import { describe, expect, it } from 'vitest';
@@ -23,7 +24,7 @@ const tool = (name: string, more: object = {}) =>
     ...more,
   });
 
-const clerk = () =>
+const clerk = (hooks: readonly Hook[] = []) =>
   defineAgent({
     id: 'clerk',
     model: scriptedModel(['Hello.']),
@@ -35,11 +36,14 @@ const clerk = () =>
       defineTool({ name: 'page', description: 'Of the client.', runs: 'client' }),
     ],
     permissions: { settings: [{ source: 'agent', deny: ['erase'] }] },
-    hooks: [defineHook('before_tool', () => ({ decision: 'deny', reason: 'Not today.' }), { matcher: 'guarded' })],
+    hooks: [
+      defineHook('before_tool', () => ({ decision: 'deny', reason: 'Not today.' }), { matcher: 'guarded' }),
+      ...hooks,
+    ],
   });
 
-async function served(options: McpServerOptions) {
-  const serving = await serveMcp(mcpServer(clerk(), options));
+async function served(options: McpServerOptions, agent = clerk()) {
+  const serving = await serveMcp(mcpServer(agent, options));
   const headers = { authorization: `Bearer ${serving.token}` };
   const servers = await mcpServers({ it: { type: 'http', url: serving.url, headers } });
   return {
@@ -123,6 +127,37 @@ describe('the tools of an agent, offered to clients', () => {
       expect(await ask({ requestState, inputResponses: { answer } })).toMatchObject({ error: { code: -32602 } });
     }
     expect(ran).toEqual([]);
+  });
+
+  it('are called once, whatever hooks add before and after the call', async () => {
+    const hooked = clerk([
+      defineHook('before_run', () => ({ context: 'It is Monday.' })),
+      defineHook('after_tool', () => ({ context: '{"name":"look","arguments":{"what":"again"}}' })),
+    ]);
+    await using world = await served({ tools: ['look'] }, hooked);
+    ran.length = 0;
+    expect(await callOnce(world.tools, 'mcp__it__look', { what: 'here' })).toMatchObject({ text: 'look: here' });
+    expect(ran).toEqual(['look here']);
+  });
+
+  it('say why a call was not made', async () => {
+    const hooked = clerk([defineHook('before_run', () => ({ decision: 'deny', reason: 'Closed on Mondays.' }))]);
+    await using world = await served({ tools: ['look'] }, hooked);
+    expect(await callOnce(world.tools, 'mcp__it__look', { what: 'here' })).toMatchObject({
+      text: expect.stringContaining('Closed on Mondays.') as string,
+      isError: true,
+    });
+  });
+
+  it('are forgotten with their sessions once they are answered, where no journal was given', async () => {
+    const begun: string[] = [];
+    const noting = clerk([defineHook('before_run', ({ sessionId }) => void begun.push(sessionId))]);
+    await using world = await served({ tools: ['look'] }, noting);
+    await callOnce(world.tools, 'mcp__it__look', { what: 'here' });
+    const requestState = JSON.stringify({ session: begun[0], question: 'q' });
+    const response = await post(world.serving, { name: 'look', arguments: {}, requestState });
+    expect(await response.text()).toContain('"code":-32602');
+    expect(begun).toHaveLength(1);
   });
 
   it.each([

@@ -4,7 +4,7 @@ import { NO_USAGE } from '@treadle/core/model';
 import { readBlob } from '@treadle/core/ports';
 import { TreadleError } from '@treadle/core';
 import type { ModelEvent } from '@treadle/core/model';
-import type { Agent, Blobs, JsonObject, Model, Session, Tool, ToolResultContent } from '@treadle/core';
+import type { Agent, Blobs, JsonObject, Model, RunResult, Session, Tool, ToolResultContent } from '@treadle/core';
 
 /** Its prompt names one call. It makes that call and says no more. So the call is a run, with all that guards a run. */
 const CALLER: Model = {
@@ -12,10 +12,11 @@ const CALLER: Model = {
   id: 'client',
   cost: () => 0,
   async *stream({ messages }): AsyncGenerator<ModelEvent> {
-    const last = messages.at(-1);
+    // Hooks add messages of their own before and after the call.
+    const prompt = messages.findLast((message) => message.role === 'user' && message.origin === 'prompt');
     yield { type: 'start' };
-    if (last?.role === 'user') {
-      const text = last.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
+    if (prompt?.role === 'user' && !messages.some(({ role }) => role === 'tool')) {
+      const text = prompt.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
       const { name, arguments: args } = parseJson(text) as { readonly name: string; readonly arguments: JsonObject };
       const call = { type: 'tool_call', providerCallId: 'call', name, argumentsText: JSON.stringify(args) } as const;
       yield { type: 'tool_call_start', index: 0, providerCallId: 'call', name };
@@ -84,10 +85,13 @@ export const listed = ({ tools }: Agent): readonly object[] =>
     ...(readOnly && { annotations: { readOnlyHint: true } }),
   }));
 
-/** What a client gets of the call that a session has made. */
-export async function resultIn(session: Session, blobs: Blobs | undefined): Promise<object> {
+/** What a client gets of the call that a session has made. Without a call, it gets why there is none. */
+export async function resultIn(session: Session, run: RunResult | null, blobs: Blobs | undefined): Promise<object> {
   const message = session.messages.findLast(({ role }) => role === 'tool');
-  if (message?.role !== 'tool') return { content: [{ type: 'text', text: 'The call was not made.' }], isError: true };
+  if (message?.role !== 'tool') {
+    const text = ['The call was not made.', run?.message].filter(Boolean).join(' ');
+    return { content: [{ type: 'text', text }], isError: true };
+  }
   const content = await Promise.all(message.content.map((block) => blockFor(block, blobs)));
   return { content, ...(message.isError && { isError: true }) };
 }
