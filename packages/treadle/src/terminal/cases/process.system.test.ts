@@ -72,9 +72,7 @@ describe.concurrent('the process at its terminal', () => {
     expect(forbidden(shell.emulator.raw())).toEqual([]);
   });
 
-  it('14: interrupts a run at Ctrl+C, and leaves at once at the second one, with no process behind', async ({
-    expect,
-  }) => {
+  it('14: leaves a run that hangs at the second Ctrl+C, with no process behind', async ({ expect }) => {
     const mark = randomUUID();
     const command = `: ${mark}; trap '' TERM INT HUP; echo > started; while :; do sleep 0.1; done`;
     await using world = await terminalWorld([{ toolCalls: [{ name: 'bash', arguments: { command } }] }, HANGING]);
@@ -84,7 +82,6 @@ describe.concurrent('the process at its terminal', () => {
     await expect.poll(() => world.read('started').catch(() => ''), { timeout: 10_000 }).not.toBe('');
     expect(running(mark)).toBeGreaterThan(0);
     terminal.type('\u0003');
-    await new Promise((resolve) => setTimeout(resolve, 100));
     terminal.type('\u0003');
     expect(await terminal.ended).toBe(130);
     expect(running(mark)).toBe(0);

@@ -49,6 +49,8 @@ export function createActions(parts: ActionsParts): Actions {
   let cutOff = false;
   let stash: ReturnType<InputLine['take']> | null = null;
   const lastAt = new Map<string, number>();
+  /** When the run began that the last Ctrl+C has interrupted; null when it was for something else. */
+  let interrupted: number | null = null;
 
   const state = (): ViewState => ui.state;
   const isRunning = (): boolean => state().run !== null;
@@ -72,19 +74,24 @@ export function createActions(parts: ActionsParts): Actions {
 
   function controlC(): void {
     const isTwice = again('ctrl+c', AGAIN_MS);
+    const { run } = state();
     if (input.text !== '') {
       stash = input.text;
       input.take();
       lastAt.delete('ctrl+c');
       setHint('The draft is put aside: Up brings it back.');
-    } else if (isRunning()) {
-      if (isTwice && device.now() - interruptedAt <= TWICE_MS) parts.leave(130);
-      else void interrupt();
-      interruptedAt = device.now();
-    } else if (isTwice) parts.leave(0);
-    else setHint('Ctrl+C again leaves.');
+    } else if (run !== null && run.startedAt !== interrupted) {
+      interrupted = run.startedAt;
+      setHint('Ctrl+C again leaves.');
+      void interrupt();
+    } else if (run !== null || isTwice) {
+      // An interruption that hangs is left behind, and one that was quick ends nothing else.
+      parts.leave(interrupted === null ? 0 : 130);
+    } else {
+      interrupted = null;
+      setHint('Ctrl+C again leaves.');
+    }
   }
-  let interruptedAt = Number.NEGATIVE_INFINITY;
 
   function escape(): void {
     if (isRunning()) {
