@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
@@ -10,6 +10,16 @@ const COUNT = 'How many files are in this folder?';
 const STATUS = /demo\/demo-1 · default/;
 
 const times = (text: string, what: string): number => text.split(what).length - 1;
+
+/** The drafts that were kept in this home. */
+async function draftsIn(home: string): Promise<string> {
+  const folder = join(home, '.treadle/drafts');
+  const names = await readdir(folder).catch(() => []);
+  const texts = names
+    .filter((name) => name.endsWith('.json'))
+    .map((name) => readFile(join(folder, name), 'utf8').catch(() => ''));
+  return (await Promise.all(texts)).join('\n');
+}
 
 describe('treadle at a terminal', () => {
   it('1: shows one line, the input line and a status row, and writes nothing while nobody types', async () => {
@@ -70,7 +80,7 @@ describe('treadle at a terminal', () => {
     await terminal.shows(/4 {2}no, and say why/);
     terminal.type('a draft');
     await terminal.shows(/^> a draft/m);
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await expect.poll(() => draftsIn(folder.path)).toContain('"a draft"');
     terminal.kill('SIGKILL');
     await terminal.ended;
     await using again = startInTerminal(['-c'], { cwd: folder.path });

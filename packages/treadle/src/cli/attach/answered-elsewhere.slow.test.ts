@@ -29,6 +29,9 @@ const JOURNALS: Readonly<Record<string, (folder: string) => Promise<() => Journa
   },
 };
 
+/** What a terminal shows of the call that it asks about. */
+const QUESTION = 'command: touch made';
+
 /** A terminal at which somebody types when the test says so. */
 function openTerminal() {
   const typing = new PassThrough();
@@ -76,7 +79,7 @@ describe.each(Object.entries(JOURNALS))('a terminal that asks, on %s', (_, open)
     const { folder, journal, start } = await world(open);
     const asking = start(['Make it.']);
     const { sessionId, approvalId } = await questionIn(journal);
-    await setTimeout(500);
+    await asking.shown(QUESTION);
     const answer = { type: 'approval_answer', approvalId, decision: 'approve', by: 'ada' } as const;
     await journal.post(sessionId, answer, `answer:${approvalId}`, Date.now());
     const { code, screen } = await asking.outcome;
@@ -86,12 +89,11 @@ describe.each(Object.entries(JOURNALS))('a terminal that asks, on %s', (_, open)
   });
 
   it('says so when another terminal answers, and goes on with the run', { timeout: 60_000 }, async () => {
-    const { folder, journal, start } = await world(open);
+    const { folder, start } = await world(open);
     const first = start(['Make it.']);
-    await questionIn(journal);
-    await setTimeout(500);
+    await first.shown(QUESTION);
     const second = start(['-c']);
-    await setTimeout(1500);
+    await second.shown(QUESTION);
     second.type('y');
     const outcomes = await Promise.all([first.outcome, second.outcome]);
     expect(outcomes[0].screen).toContain('Allowed by');

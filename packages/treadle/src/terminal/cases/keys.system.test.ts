@@ -9,6 +9,8 @@ import { choose, STATUS, terminalWorld, times } from '../../test-support/termina
 const LEFT = '\u001b[D';
 const UP = '\u001b[A';
 const BACKSPACE = '\u007f';
+/** As terminals send it that tell it from the beginning of a sequence. */
+const ESCAPE_TWICE = '\u001b[27u'.repeat(2);
 const HANGING = { text: 'One moment', waitAfter: { deltas: 1, until: new Promise<never>(() => {}) } };
 /** What the user said in a request, oldest first. */
 const said = (body: unknown): string[] =>
@@ -110,9 +112,7 @@ describe.concurrent('keys', () => {
     expect(world.provider.requests).toHaveLength(3);
     terminal.type('\u0003');
     await terminal.shows('put aside');
-    terminal.type('\u001b');
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    terminal.type('\u001b');
+    terminal.type(ESCAPE_TWICE);
     await terminal.shows(/Go back to before which message[^]*❯ And now[^]*Write a file/);
     terminal.type('\u001b[B\r');
     await terminal.shows(/a\.md[^]*Do it\? \[y\/n\]/);
