@@ -1,7 +1,9 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import process from 'node:process';
+import { promisify } from 'node:util';
 
 import { exactLine } from '../asking/plain-text.ts';
 
@@ -10,14 +12,22 @@ const MOST = 50_000;
 /** Characters of a command's output that are kept. */
 const LONGEST = 30_000;
 
+// Nobody may have trusted the repository: its settings must not make git run something, nor fetch what it lacks.
+const SAFE = ['core.fsmonitor=false', 'core.hooksPath=/dev/null', 'safe.bareRepository=explicit'];
+const NO_FETCH = { GIT_ALLOW_PROTOCOL: 'none' };
+/** Milliseconds that git has: a pipe in the place of a `.gitignore` would never end. */
+const TIMEOUT_MS = 30_000;
+
 /** The files of a folder, for completion: as Git has them, else as they are. Looked up on first use. */
 export function fileList(folder: string): (changed: () => void) => readonly string[] | null {
   let paths: readonly string[] | null = null;
   let looking: Promise<void> | null = null;
   return (changed) => {
     looking ??= (async () => {
-      const git = await output('git', ['ls-files', '-co', '--exclude-standard', '-z'], folder);
-      const found = git.code === 0 ? git.text.split('\0').filter((path) => path !== '') : await walk(folder);
+      const args = [...SAFE.flatMap((one) => ['-c', one]), 'ls-files', '-co', '--exclude-standard', '-z'];
+      const options = { cwd: folder, env: { ...process.env, ...NO_FETCH }, maxBuffer: MOST * 200, timeout: TIMEOUT_MS };
+      const git = await promisify(execFile)('git', args, options).catch(() => null);
+      const found = git === null ? await walk(folder) : git.stdout.split('\0').filter((path) => path !== '');
       // A name that a terminal would obey, or that looks like another one, can't be typed either.
       paths = found.filter((path) => exactLine(path) === path);
       changed();
@@ -44,9 +54,9 @@ interface Output {
   readonly text: string;
 }
 
-function output(file: string, args: readonly string[], cwd: string, env?: NodeJS.ProcessEnv): Promise<Output> {
+function output(file: string, args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Promise<Output> {
   return new Promise((resolve) => {
-    const child = spawn(file, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], ...(env ? { env } : {}) });
+    const child = spawn(file, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], env });
     let text = '';
     const take = (chunk: string): void => {
       if (text.length < MOST * 200) text += chunk;
