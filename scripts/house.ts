@@ -126,7 +126,7 @@ const LINES = {
   rules: 995,
   create: 190,
   rows: 425,
-  cluster: 990,
+  cluster: 1_190,
   skills: 520,
   terminal: 4_000,
   stores: 1_230,

@@ -11,8 +11,14 @@ import {
 } from '@treadle/core';
 import type { LiveEvent } from '@treadle/core/events';
 import type { AnswerTokenOptions, Redactor } from '@treadle/core/features';
-import type { ReplayReport } from '@treadle/core/history';
-import { randomIds, type Dispatcher, type Ids, type LiveBus, type LiveFeed } from '@treadle/core/ports';
+import {
+  randomIds,
+  type Dispatcher,
+  type Ids,
+  type LiveBus,
+  type LiveFeed,
+  type SharedState,
+} from '@treadle/core/ports';
 import { inProcess } from './dispatch/in-process.ts';
 import { sharedFeed } from './dispatch/shared-feed.ts';
 import type { StreamFormat } from './encoders/encoder.ts';
@@ -22,6 +28,7 @@ import { createLog, errorField, type LogRecord } from './log.ts';
 import { checkOfferedOptions, type OfferedToolsOptions } from './offered-tools.ts';
 import type { OriginRules } from './security/origin.ts';
 import { rateLimiter } from './security/rate.ts';
+import { loginLimiter, memoryState } from './security/shared-state.ts';
 import { createTickets, type TicketOptions } from './security/tickets.ts';
 import {
   tokenList,
@@ -65,6 +72,11 @@ export interface ServerSettings {
    */
   readonly bus?: LiveBus;
   /**
+   * What all servers of the journal count together: failed logins of an address, used tickets, idempotency keys of replays. It
+   * stays yours to close. Where it doesn't answer, whatever needs it is refused. Default: this process by itself.
+   */
+  readonly shared?: SharedState;
+  /**
    * Called with each session that is opened to be driven here, such as `traceSession` of `@treadle/otel`; what it returns is called
    * when the session is closed. Not with a `dispatch` of your own, which opens its sessions itself.
    */
@@ -94,6 +106,9 @@ export interface ServerSettings {
   /** Who drives, shown to the next process that wants a session. */
   readonly owner?: string;
 }
+
+/** Reports are long: one process keeps no more. */
+const MOST_REPLAYS = 100;
 
 /** What the parts of a server share. */
 export type ServerParts = ReturnType<typeof createParts>['parts'];
@@ -129,8 +144,6 @@ export function createParts(options: ServerSettings) {
   if (!dispatch) throw new TreadleError('internal', 'Nobody drives sessions.');
   const shared = options.bus ? sharedFeed({ live: dispatch, bus: options.bus, clock }) : null;
   let draining = false;
-  /** Replays that are under way or were asked for lately, by their keys. They live as long as this process, as their keys do. */
-  const replays = new Map<string, { readonly asked: string; readonly report: Promise<ReplayReport> }>();
   const authenticate = authenticator(options);
   const parts = {
     journal,
@@ -144,7 +157,8 @@ export function createParts(options: ServerSettings) {
     feeds: createFeeds({ journal, live: shared ?? dispatch, ...(redactor && { clean: cleanedBy(redactor) }) }),
     states: createStates(journal, limits.states),
     connections: createConnections(clock, limits.heartbeatMs),
-    replays,
+    /** Replays that are under way or were asked for lately. */
+    replays: options.shared ?? memoryState(clock, MOST_REPLAYS),
     /** Null where clients offer none. */
     offeredTools: checkOfferedOptions(options.offeredTools),
     /** Null where none are made. */
@@ -153,11 +167,11 @@ export function createParts(options: ServerSettings) {
     log,
     authenticate,
     cookie: options.cookie ?? null,
-    tickets: createTickets(clock, options.tickets),
+    tickets: createTickets(clock, options.shared ?? memoryState(clock), options.tickets),
     basePath: checkBasePath(options.basePath ?? ''),
     origins: options.origins ?? {},
     requests: rateLimiter(clock, limits.requests),
-    failedLogins: rateLimiter(clock, limits.failedLogins),
+    failedLogins: loginLimiter(clock, limits.failedLogins, options.shared),
     formats: new Map([nativeFormat, ...(options.formats ?? [])].map((format) => [format.name, format])),
     /** True once the server takes no more work. */
     isDraining: () => draining,

@@ -1,4 +1,5 @@
 // The ports that I/O comes through: clock, ids, HTTP, blobs, ledgers, task runners, dispatchers.
+export * from '../ports/shared-state.ts';
 export type { BlobOptions } from '../ports/blob-keeper.ts';
 export {
   type BlobContent,

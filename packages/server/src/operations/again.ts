@@ -2,6 +2,8 @@ import { TreadleError, type UserInput } from '@treadle/core';
 import { rewindFold, type RewindPoint } from '@treadle/core/projections';
 import type { Continuation, SessionInput } from '@treadle/core/events';
 import { branchOf, replaySession, rerunOf, type ForkedRun, type ReplayReport } from '@treadle/core/history';
+import { createHash } from 'node:crypto';
+import { errorField } from '../log.ts';
 import type { ServerParts } from '../parts.ts';
 import { post, mismatch, refuseDraining, type Accepted, type Caller } from './post.ts';
 import { agentOf, refuseContinue, runExtra } from './runs.ts';
@@ -86,23 +88,78 @@ export async function rewind(
   return { ...(await forkSession(caller, parent, { ...facts, seq: point.inputSeq - 1 })), to: point };
 }
 
-const MOST_REPLAYS = 100;
+/** A replay under its key. */
+interface KnownReplay {
+  /** What was asked for, hashed. */
+  readonly asked: string;
+  /** The request that plays it. */
+  readonly by: string;
+  /** Null until it is over. */
+  readonly report: ReplayReport | null;
+}
 
-/** Plays a session again in this process. The same request again, by its key, waits for the same replay. */
+/** Milliseconds after which a replay is played by another request: its process has died, or hangs. */
+const LEASE_MS = 10_000;
+/** Milliseconds for which a report is kept. */
+const KEPT_MS = 600_000;
+/** Milliseconds between looks for the report of a replay that another request plays. */
+const LOOK_MS = 100;
+
+/** Plays a session again in this process. The same request again, by its key, at whatever server waits for the same replay. */
 export async function replay(caller: Caller, sessionId: string, request: ReplayRequest): Promise<ReplayReport> {
-  const { parts, inputKey } = caller;
+  const { parts, key, inputKey } = caller;
   refuseDraining(parts);
-  const { replays } = parts;
-  const asked = JSON.stringify([sessionId, request]);
-  const known = replays.get(inputKey);
-  if (known && known.asked !== asked) throw mismatch();
-  const report = known?.report ?? startReplay(caller, sessionId, request);
-  replays.set(inputKey, { asked, report });
-  for (const oldest of replays.keys()) {
-    if (replays.size <= MOST_REPLAYS) break;
-    replays.delete(oldest);
+  if (key === null) return startReplay(caller, sessionId, request);
+  const { replays, clock, ids } = parts;
+  const asked = createHash('sha256')
+    .update(JSON.stringify([sessionId, request]))
+    .digest('hex');
+  const own: KnownReplay = { asked, by: ids.create('replay'), report: null };
+  for (;;) {
+    const known = await replays.update<KnownReplay>(`replay:${inputKey}`, (before) =>
+      before === null ? { value: own, forMs: LEASE_MS } : null,
+    );
+    if (known?.asked !== asked) throw mismatch();
+    if (known.report !== null) return known.report;
+    if (known.by === own.by) return playOwn(caller, own, () => startReplay(caller, sessionId, request));
+    await new Promise<void>((resolve) => void clock.after(LOOK_MS, resolve));
+    refuseDraining(parts);
   }
-  return report;
+}
+
+/** Plays a replay for all who ask for it. One that fails is forgotten. */
+async function playOwn(
+  { parts: { replays, clock, log }, inputKey }: Caller,
+  own: KnownReplay,
+  play: () => Promise<ReplayReport>,
+): Promise<ReplayReport> {
+  const name = `replay:${inputKey}`;
+  const untold = (error: unknown): void => log('error', 'replay_not_kept', { error: errorField(error) });
+  let isOver = false;
+  const renewLater = (): void => {
+    if (!isOver) clock.after(LEASE_MS / 3, () => void renew(), { background: true });
+  };
+  async function renew(): Promise<void> {
+    if (isOver) return;
+    await replays
+      .update<KnownReplay>(name, (before) =>
+        before?.by === own.by && before.report === null ? { value: own, forMs: LEASE_MS } : null,
+      )
+      .catch(untold);
+    renewLater();
+  }
+  renewLater();
+  let report: ReplayReport | null = null;
+  try {
+    report = await play();
+    return report;
+  } finally {
+    isOver = true;
+    const [value, forMs] = [{ ...own, report }, report === null ? 0 : KEPT_MS];
+    await replays
+      .update<KnownReplay>(name, (before) => (before === null || before.by === own.by ? { value, forMs } : null))
+      .catch(untold);
+  }
 }
 
 async function startReplay(caller: Caller, sessionId: string, request: ReplayRequest): Promise<ReplayReport> {

@@ -17,9 +17,9 @@ export async function identify(parts: ServerParts, visitor: Visitor): Promise<Pr
 }
 
 /** @throws RequestError `unauthorized`, `too_many_requests`. */
-export function admitted(parts: ServerParts, principal: Principal | null, address: string): Principal {
+export async function admitted(parts: ServerParts, principal: Principal | null, address: string): Promise<Principal> {
   if (!principal) {
-    refuseTooMany(parts.failedLogins.take(address));
+    refuseTooMany(await parts.failedLogins.take(address));
     parts.log('warning', 'unauthorized', { address });
     throw new RequestError('unauthorized', 'Send the token of the server as `Authorization: Bearer …`.', {
       'www-authenticate': 'Bearer',
@@ -45,7 +45,7 @@ export async function identifyAnswer(parts: ServerParts, { token, address }: Vis
     return principal;
   } catch (error) {
     if (!(error instanceof TreadleError)) throw error;
-    refuseTooMany(parts.failedLogins.take(address));
+    refuseTooMany(await parts.failedLogins.take(address));
     parts.log('warning', 'unauthorized', { address });
     throw error;
   }

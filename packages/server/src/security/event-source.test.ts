@@ -2,6 +2,7 @@ import { scriptedModel, testClock } from '@treadle/testing';
 import { EventSource } from 'eventsource';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startServer, type TestServer } from '../test-support/server.ts';
+import { memoryState } from './shared-state.ts';
 import { createTickets } from './tickets.ts';
 
 const model = () => scriptedModel(['Hello.', 'Hello again.']);
@@ -51,18 +52,18 @@ describe('an EventSource in a browser', () => {
 
   it('must use a ticket in time', async () => {
     const clock = testClock();
-    const tickets = createTickets(clock, { lifetimeMs: 1000 });
+    const tickets = createTickets(clock, memoryState(clock), { lifetimeMs: 1000 });
     const { ticket, expiresAt } = tickets.issue({ name: 'me' }, 's1');
     expect(expiresAt).toBe(clock.now() + 1000);
     await clock.advance(1000);
-    expect(tickets.admit(ticket, 's1', null)).toBe(null);
+    expect(await tickets.admit(ticket, 's1', null)).toBe(null);
     const principal = { name: 'me', sessions: ['s1'], readOnly: true };
     const other = tickets.issue({ name: 'me' }, 's1').ticket;
-    expect(tickets.admit(other, 's1', null)).toEqual(principal);
+    expect(await tickets.admit(other, 's1', null)).toEqual(principal);
     const id = `7${tickets.idSuffix({ name: 'me' }, 's1')}`;
-    expect(tickets.admit(other, 's1', id)).toEqual(principal);
-    expect(tickets.admit(other, 's2', id)).toBe(null);
-    expect(() => createTickets(clock, { key: 'short' })).toThrow('at least 32');
+    expect(await tickets.admit(other, 's1', id)).toEqual(principal);
+    expect(await tickets.admit(other, 's2', id)).toBe(null);
+    expect(() => createTickets(clock, memoryState(clock), { key: 'short' })).toThrow('at least 32');
   });
 
   it('is let in by a cookie, which counts for reading alone', async () => {

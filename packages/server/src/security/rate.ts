@@ -6,9 +6,20 @@ export interface RateLimit {
   readonly burst: number;
 }
 
-interface Bucket extends RateLimit {
-  left: number;
-  at: number;
+/** What is left of a limit at a time. */
+export interface Bucket {
+  readonly left: number;
+  readonly at: number;
+  /** Milliseconds until the next request may come; 0 when the last one might. */
+  readonly waitMs: number;
+}
+
+/** A bucket after another request. */
+export function taken(bucket: Bucket | null | undefined, now: number, { perSecond, burst }: RateLimit): Bucket {
+  const { left, at } = bucket ?? { left: burst, at: now };
+  const filled = Math.min(burst, left + (Math.max(0, now - at) / 1000) * perSecond);
+  if (filled < 1) return { left: filled, at: now, waitMs: Math.ceil(((1 - filled) / perSecond) * 1000) };
+  return { left: filled - 1, at: now, waitMs: 0 };
 }
 
 /** Those whose buckets are full again are forgotten when there are more than this. */
@@ -16,7 +27,7 @@ const MOST_KNOWN = 10_000;
 
 /** A bucket for each key that fills up again with time. */
 export function rateLimiter(clock: Clock, usual: RateLimit) {
-  const buckets = new Map<string, Bucket>();
+  const buckets = new Map<string, Bucket & RateLimit>();
 
   function forgetFull(now: number): void {
     for (const [key, { left, at, perSecond, burst }] of buckets) {
@@ -33,14 +44,10 @@ export function rateLimiter(clock: Clock, usual: RateLimit) {
     /** Milliseconds until another request may come; 0 when this one may. */
     take(key: string, { perSecond, burst }: RateLimit = usual): number {
       const now = clock.now();
-      const bucket = buckets.get(key) ?? { left: burst, at: now, perSecond, burst };
-      bucket.left = Math.min(burst, bucket.left + (Math.max(0, now - bucket.at) / 1000) * perSecond);
-      bucket.at = now;
-      buckets.set(key, bucket);
+      const bucket = taken(buckets.get(key), now, { perSecond, burst });
+      buckets.set(key, { ...bucket, perSecond, burst });
       if (buckets.size > MOST_KNOWN) forgetFull(now);
-      if (bucket.left < 1) return Math.ceil(((1 - bucket.left) / perSecond) * 1000);
-      bucket.left -= 1;
-      return 0;
+      return bucket.waitMs;
     },
   };
 }

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { TreadleError, type Clock } from '@treadle/core';
 import { isJsonObject, parseJson } from '@treadle/core/json';
+import type { SharedState } from '@treadle/core/ports';
 import type { Principal } from './tokens.ts';
 
 /** How tickets for event streams are made. */
@@ -31,13 +32,11 @@ interface Sealed {
  *
  * @throws TreadleError `invalid_definition`
  */
-export function createTickets(clock: Clock, { key, lifetimeMs = 30_000 }: TicketOptions = {}) {
+export function createTickets(clock: Clock, state: SharedState, { key, lifetimeMs = 30_000 }: TicketOptions = {}) {
   if (key !== undefined && key.length < SHORTEST_KEY)
     throw new TreadleError('invalid_definition', `tickets.key must have at least ${SHORTEST_KEY} characters.`);
   // Workers have no random bytes before their first request.
   let secret: string | Buffer | undefined = key;
-  /** Tickets that were used, until they would have ended by themselves. */
-  const used = new Map<string, number>();
 
   function sign(text: string): string {
     secret ??= randomBytes(32);
@@ -66,11 +65,14 @@ export function createTickets(clock: Clock, { key, lifetimeMs = 30_000 }: Ticket
     return sealed.until > clock.now() ? sealed : null;
   }
 
-  function useOnce({ nonce, until }: Sealed): boolean {
-    for (const [old, end] of used) if (end <= clock.now()) used.delete(old);
-    if (used.has(nonce)) return false;
-    used.set(nonce, until);
-    return true;
+  /** A ticket that was used is known until it would have ended by itself. */
+  async function useOnce({ nonce, until }: Sealed): Promise<boolean> {
+    let isFirst = false;
+    await state.update<true>(`ticket:${nonce}`, (before) => {
+      isFirst = before === null;
+      return isFirst ? { value: true, forMs: until - clock.now() } : null;
+    });
+    return isFirst;
   }
 
   return {
@@ -79,12 +81,12 @@ export function createTickets(clock: Clock, { key, lifetimeMs = 30_000 }: Ticket
       expiresAt: clock.now() + lifetimeMs,
     }),
     /** Whom a request with a ticket is made for: it may read that session and nothing else. Null for nobody. */
-    admit(ticket: string, session: string, lastEventId: string | null): Principal | null {
+    async admit(ticket: string, session: string, lastEventId: string | null): Promise<Principal | null> {
       const resumed = lastEventId?.includes(MARK)
         ? unseal(lastEventId.split(MARK, 2)[1] ?? '', 'resume', session)
         : null;
       const opened = resumed ? null : unseal(ticket, 'open', session);
-      const found = resumed ?? (opened && useOnce(opened) ? opened : null);
+      const found = resumed ?? (opened && (await useOnce(opened)) ? opened : null);
       return found && { name: found.name, sessions: [session], readOnly: true };
     },
     /** What the ids of a stream end with that was opened by a ticket. */

@@ -98,7 +98,7 @@ async function admitCall(
   const ticket = isStream(route) && token === null ? url.searchParams.get('ticket') : null;
   const principal =
     ticket !== null && sessionId !== undefined
-      ? admitted(parts, parts.tickets.admit(ticket, sessionId, headers.get('last-event-id')), address)
+      ? await admitted(parts, await parts.tickets.admit(ticket, sessionId, headers.get('last-event-id')), address)
       : await (access === 'answer' ? identifyAnswer : identify)(parts, identified);
   // What no id can be is in no log, and comes into no file's name.
   if (sessionId !== undefined && !isSessionId(sessionId))

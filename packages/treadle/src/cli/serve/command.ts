@@ -79,6 +79,7 @@ export async function serveCommand(context: CommandContext, args: readonly strin
       routes: [...relayRoutes, ...(metrics ? [metrics.route] : [])],
       blobs: stores.blobs,
       ...(stores.bus && { bus: stores.bus }),
+      ...(stores.shared && { shared: stores.shared }),
       host: options.text('host') ?? '127.0.0.1',
       port: options.count('port') ?? 0,
       origins: originsOf(options.list('allowed-host'), options.list('origin')),

@@ -1,5 +1,5 @@
 import { errorText, TreadleError, type Blobs, type Journal, type Ledger, type Memory } from '@treadle/core';
-import type { LiveBus } from '@treadle/core/ports';
+import type { LiveBus, SharedState } from '@treadle/core/ports';
 
 import { join } from 'node:path';
 
@@ -28,6 +28,8 @@ export interface Stores {
   readonly memory: Memory | null;
   /** The way to other servers, for live text; null where there can't be one. */
   readonly bus: LiveBus | null;
+  /** What servers of one database count together; null where there is none. */
+  readonly shared: SharedState | null;
   close(): Promise<void>;
 }
 
@@ -45,7 +47,8 @@ export async function openStores({ io, parts, note }: CommandContext, request: S
   const { journal, blobs } = stores;
   let bus: LiveBus | null = null;
   const close = async (): Promise<void> => {
-    await Promise.all([bus?.close(), stores.ledger?.close(), stores.memory?.close(), stores.blobs.close?.()]);
+    const { ledger, memory, shared } = stores;
+    await Promise.all([bus?.close(), ledger?.close(), memory?.close(), shared?.close(), stores.blobs.close?.()]);
     await journal.close();
   };
   try {
@@ -55,7 +58,7 @@ export async function openStores({ io, parts, note }: CommandContext, request: S
       note(`Readers at other servers see no live text: ${errorText(error)}`);
       return null;
     });
-    return { journal, blobs, ledger: stores.ledger, memory: stores.memory, bus, close };
+    return { journal, blobs, ledger: stores.ledger, memory: stores.memory, shared: stores.shared, bus, close };
   } catch (error) {
     await close().catch(() => {});
     throw error;
@@ -69,6 +72,7 @@ export async function openStores({ io, parts, note }: CommandContext, request: S
       blobs: (request.blobs === undefined ? await openBlobs(io) : fileBlobs({ folder: request.blobs })) as Closing,
       ledger: maxCost === undefined ? null : (sqliteLedger({ path, limit: maxCost }) as Opened<Ledger>),
       memory: request.memory ? (sqliteMemory({ path }) as Opened<Memory>) : null,
+      shared: null,
       bus: () => localBus({ folder: join(homeFolder(io), 'live') }),
     };
   }
@@ -82,7 +86,7 @@ export async function openStores({ io, parts, note }: CommandContext, request: S
       );
     }
     const { fileBlobs } = await import('@treadle/store');
-    const { postgresBlobs, postgresBus, postgresJournal, postgresLedger, postgresMemory } =
+    const { postgresBlobs, postgresBus, postgresJournal, postgresLedger, postgresMemory, postgresShared } =
       await import('@treadle/store/postgres');
     return {
       journal: postgresJournal({ connection }),
@@ -91,6 +95,7 @@ export async function openStores({ io, parts, note }: CommandContext, request: S
         : fileBlobs({ folder: request.blobs })) as Closing,
       ledger: maxCost === undefined ? null : (postgresLedger({ connection, limit: maxCost }) as Opened<Ledger>),
       memory: request.memory ? (postgresMemory({ connection }) as Opened<Memory>) : null,
+      shared: postgresShared({ connection }),
       bus: () => postgresBus({ connection }),
     };
   }
