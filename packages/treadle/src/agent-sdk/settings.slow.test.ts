@@ -132,6 +132,7 @@ describe('--setting-sources', () => {
     const { stderr } = await changed.ended;
     for (const name of ['agents', 'commands', 'skills'])
       expect(stderr).toContain(`.claude/${name} left alone: it changed`);
+    expect(stderr.match(/\[folder_changed\]/g)).toHaveLength(3);
     await trust(w);
     expect(init(await all(w.drive('Hi.', { settingSources: ['project'] })))).toMatchObject({
       agents: ['reader'],

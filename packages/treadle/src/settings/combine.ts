@@ -16,7 +16,8 @@ import {
   type Settings,
   type SettingsFile,
 } from './settings.ts';
-import { openTrust, type TrustStore } from './trust.ts';
+import type { Pins, Unpinned } from './pinned-folders.ts';
+import { openTrust, type TrustRecord, type TrustStore } from './trust.ts';
 
 /** The settings of the user and of a folder, as far as they act. */
 export type CombinedSettings = Awaited<ReturnType<typeof combineSettings>>;
@@ -41,33 +42,60 @@ async function userSettings(
   return file && { path: file.path, settings: parseSettings(file, io.env['HOME'], tools) };
 }
 
-/** A folder's own settings, before anybody has looked at what they say. */
+/** A settings file of Claude Code that a folder has. */
+export type ClaudeSettingsFile = Awaited<ReturnType<typeof claudeSettingsOf>>[number];
+
+/** What a folder has that acts, read once: what is asked about is what is trusted, and what is compared later. */
 export interface FolderSettings {
   /** The real path. */
   readonly folder: string;
   readonly project: SettingsFile | null;
   readonly local: SettingsFile | null;
   readonly trust: TrustStore;
-  /** `changed`: trusted once, but a file is another since. */
+  /** Of its own settings. `changed`: trusted once, but a file is another since. */
   readonly state: 'none' | 'untrusted' | 'changed' | 'trusted';
+  readonly claude: readonly ClaudeSettingsFile[];
+  /** Of its settings files of Claude Code, and of its folders with instructions. */
+  readonly pins: Pins;
+  /** Its folders with instructions that are not as they were trusted. */
+  readonly unpinned: readonly Unpinned[];
+  /** Whether the folder as a whole is trusted: with these settings, and these skills, commands and agents. */
+  readonly isTrusted: boolean;
 }
 
-/** Looks which settings a folder has, and whether they may act. Nothing in them is read as anything but bytes. */
+/** Looks what a folder has that acts, and whether it may. Nothing is read as anything but bytes. */
 export async function findFolderSettings(folder: string, io: Pick<CliIo, 'env' | 'cwd'>): Promise<FolderSettings> {
   const trust = await openTrust(configFolder(io));
+  const record = trust.get(folder);
   const project = await readSettingsFile(join(folder, PROJECT_SETTINGS));
   const local = await readSettingsFile(join(folder, LOCAL_SETTINGS));
-  return { folder, project, local, trust, state: stateOf(trust, folder, project, local) };
+  const state = stateOf(record, project, local);
+  const claude = await claudeSettingsOf(folder);
+  // Loaded on use: many commands ask for no folder.
+  const { instructionPins, unpinnedOf } = await import('./pinned-folders.ts');
+  const files = claude.map(({ name, file }) => [name, file?.digest ?? null] as const);
+  const pins = { ...Object.fromEntries(files), ...(await instructionPins(folder)) };
+  const unpinned = unpinnedOf(folder, { pins, trusted: record?.others ?? {}, io });
+  const isSame = state !== 'changed' && unpinned.every(({ kind }) => kind === 'output styles');
+  return {
+    folder,
+    project,
+    local,
+    trust,
+    state,
+    claude,
+    pins,
+    unpinned,
+    isTrusted: record?.trusted === true && isSame,
+  };
 }
 
 function stateOf(
-  trust: TrustStore,
-  folder: string,
+  record: TrustRecord | null,
   project: SettingsFile | null,
   local: SettingsFile | null,
 ): FolderSettings['state'] {
   if (project === null && local === null) return 'none';
-  const record = trust.get(folder);
   const isOurs = (record?.local ?? null) === (local?.digest ?? null);
   // Nothing but what we wrote there ourselves, on the user's word.
   if (record && project === null && isOurs) return 'trusted';
@@ -76,34 +104,36 @@ function stateOf(
 }
 
 /** The settings files of Claude Code that a folder has. Only the clients of the Claude Agent SDK have them read. */
-export async function claudeSettingsOf(folder: string) {
+async function claudeSettingsOf(folder: string) {
   const kinds = [
     { kind: 'project', name: '.claude/settings.json' },
     { kind: 'local', name: '.claude/settings.local.json' },
   ] as const;
   const files = await Promise.all(
     kinds.map(async (kind) => {
-      const file = await readSettingsFile(join(folder, kind.name));
-      return file && { ...kind, ...file };
+      try {
+        const file = await readSettingsFile(join(folder, kind.name));
+        return file && { ...kind, file, problem: null };
+      } catch (problem) {
+        // Most commands don't need it.
+        return { ...kind, file: null, problem };
+      }
     }),
   );
   return files.filter((file) => file !== null);
 }
 
-/** Records that a folder is trusted, with its files as they are now. */
+/** Records that a folder is trusted, with what it had when it was looked at. */
 export async function trustFolder(settings: FolderSettings): Promise<FolderSettings> {
-  const { folder, project, local, trust } = settings;
-  const files = (await claudeSettingsOf(folder)).map(({ name, digest }) => [name, digest] as const);
-  // Loaded on use: most commands trust nothing.
-  const { instructionDigests } = await import('./pinned-folders.ts');
-  const others = { ...Object.fromEntries(files), ...(await instructionDigests(folder)) };
+  const { folder, project, local, trust, pins } = settings;
+  const others = Object.entries(pins).filter((entry): entry is [string, string] => entry[1] !== null);
   await trust.set(folder, {
     trusted: true,
     project: project?.digest ?? null,
     local: local?.digest ?? null,
-    ...(Object.keys(others).length === 0 ? {} : { others }),
+    ...(others.length === 0 ? {} : { others: Object.fromEntries(others) }),
   });
-  return { ...settings, state: project === null && local === null ? 'none' : 'trusted' };
+  return { ...settings, state: project === null && local === null ? 'none' : 'trusted', isTrusted: true };
 }
 
 /**

@@ -1,11 +1,9 @@
 import { commandFolders, skillFolders } from '@treadle/skills';
 
-import { existsSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 
 import type { CliIo } from '../../cli/io.ts';
-import { claudeSettingsOf, findFolderSettings, type FolderSettings } from '../../settings/combine.ts';
-import { instructionDigests, instructionFolders } from '../../settings/pinned-folders.ts';
+import { findFolderSettings, type FolderSettings } from '../../settings/combine.ts';
 import { readSettingsFile } from '../../settings/settings.ts';
 import type { GivenSettings, SettingSource } from '../options.ts';
 import { readClaudeSettings, settingsObject, type ClaudeSettings } from './claude-settings.ts';
@@ -85,25 +83,26 @@ export async function readSources(
     const all = { source: 'userSettings', mayAllow: true, mayRun: true, base: user } as const;
     if (file) settings.push({ ...readClaudeSettings(settingsObject(file.text, path), path, note), ...all });
   }
-  for (const file of await claudeSettingsOf(root)) {
-    if (!sources.includes(file.kind)) continue;
-    const isSame = record?.others?.[file.name] === file.digest;
+  for (const { kind, name, file, problem } of found.claude) {
+    if (!sources.includes(kind)) continue;
+    if (file === null) throw problem;
+    const isSame = record?.others?.[name] === file.digest;
     // One that was written here on the user's word acts by itself.
     if (!isTrusted && !isSame) {
-      note(`${file.name} left alone: nobody has trusted this folder. treadle run --trust does.`);
+      note(`${name} left alone: nobody has trusted this folder. treadle run --trust does. [folder_not_trusted]`);
       continue;
     }
-    if (!isSame) note(`${file.name} changed since this folder was trusted: only what denies and asks acts.`);
+    if (!isSame)
+      note(`${name} changed since this folder was trusted: only what denies and asks acts. [folder_changed]`);
     settings.push({
       ...readClaudeSettings(settingsObject(file.text, file.path), file.path, note),
-      source: file.kind === 'project' ? 'projectSettings' : 'localSettings',
-      mayAllow: file.kind === 'local' && isSame,
+      source: kind === 'project' ? 'projectSettings' : 'localSettings',
+      mayAllow: kind === 'local' && isSame,
       mayRun: isSame,
       base: folder,
     });
   }
-  const isPinned =
-    sources.includes('project') && isTrusted ? await pinnedIn(root, record.others ?? {}, note) : () => false;
+  const isPinned = sources.includes('project') && isTrusted ? pinnedIn(found, note) : () => false;
   const users = sources.includes('user');
   const home = io.env['HOME'];
   const below = (name: string): string[] => [
@@ -125,18 +124,11 @@ export async function readSources(
 }
 
 /** Which folders with instructions are as they were when the project was trusted. One that isn't is left alone, and that is said. */
-async function pinnedIn(
-  root: string,
-  trusted: Readonly<Record<string, string>>,
-  note: (text: string) => void,
-): Promise<(path: string) => boolean> {
-  const now = await instructionDigests(root);
-  for (const name of instructionFolders(root)) {
-    if (now[name] === trusted[name] || !existsSync(join(root, name))) continue;
-    note(`${name} left alone: it changed since this folder was trusted. treadle run --trust trusts it as it is now.`);
+function pinnedIn({ folder, pins, unpinned }: FolderSettings, note: (text: string) => void): (path: string) => boolean {
+  for (const { name, why } of unpinned) {
+    if (name !== '.treadle/agents')
+      note(`${name} left alone: ${why}. treadle run --trust trusts it as it is now. [folder_changed]`);
   }
-  return (path) => {
-    const digest = now[relative(root, path)];
-    return digest !== undefined && digest === trusted[relative(root, path)];
-  };
+  const acting = Object.keys(pins).filter((pin) => unpinned.every(({ name }) => name !== pin));
+  return (path) => acting.some((name) => join(folder, name) === path);
 }

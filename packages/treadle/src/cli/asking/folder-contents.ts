@@ -3,17 +3,16 @@ import { isJsonObject, parseJson, type JsonObject } from '@treadle/core/json';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { join, relative, resolve } from 'node:path';
+import { join, relative } from 'node:path';
 
-import { PROJECT_AGENTS } from '../../settings/agent-files.ts';
 import type { FolderSettings } from '../../settings/combine.ts';
-import { configFolder } from '../../settings/settings.ts';
+import { instructionFolders, ownPlaces, type InstructionKind } from '../../settings/pinned-folders.ts';
 import type { CliIo } from '../io.ts';
 import type { NamedServer } from '../mcp/servers.ts';
 import { exactLine, exactText } from './plain-text.ts';
 
-/** What a folder may have that acts on its own. */
-export type ContentKind = 'settings' | 'hooks' | 'skills' | 'commands' | 'agents' | 'MCP servers';
+/** What a folder may have that acts on its own; what begins with `SDK` does for clients of the Claude Agent SDK. */
+export type ContentKind = 'settings' | 'hooks' | 'SDK settings' | 'SDK hooks' | InstructionKind | 'MCP servers';
 
 /** What a folder has of a kind. */
 interface ContentRow {
@@ -22,6 +21,8 @@ interface ContentRow {
   readonly path: string;
   /** Made harmless. */
   readonly lines: readonly string[];
+  /** Whether it acts already: it is what was trusted, or written by us on the user's word. */
+  readonly acts: boolean;
 }
 
 /** All that a folder would load if it were trusted. */
@@ -43,12 +44,13 @@ const MOST = 30;
 export async function folderContents(found: FolderSettings, io: Pick<CliIo, 'env' | 'cwd'>): Promise<FolderContents> {
   const { folder } = found;
   const servers: NamedServer[] = [];
+  const own = ownPlaces(io);
   const rows = [
-    ...(await settingsRows(found)),
-    ...(await fileRows(folder, io)),
+    ...(await settingsRows(found, own)),
+    ...(await fileRows(folder, own)),
     ...(await serverRows(folder, io, servers)),
   ];
-  const said = JSON.stringify([rows, servers.map(({ digest }) => digest)]);
+  const said = JSON.stringify([rows, servers.map(({ digest }) => digest), found.pins]);
   return { rows, servers, digest: createHash('sha256').update(said).digest('hex') };
 }
 
@@ -58,16 +60,23 @@ export const contentLines = ({ rows }: FolderContents): string =>
     .map(({ kind, path, lines }) => `${kind}, ${exactLine(path)}:\n${lines.map((line) => `  ${line}\n`).join('')}`)
     .join('');
 
-async function settingsRows({ folder, project, local, state }: FolderSettings): Promise<ContentRow[]> {
-  // Those that we wrote ourselves, on the user's word.
-  if (state === 'trusted') return [];
+async function settingsRows(found: FolderSettings, own: ReadonlySet<string>): Promise<ContentRow[]> {
+  const { folder, project, local, claude, state } = found;
+  const files = [
+    ...[project, local].map(
+      (file) => file && { path: relative(folder, file.path), text: file.text, prefix: '' as const },
+    ),
+    ...claude.map(({ name, file }) =>
+      own.has(join(folder, name)) ? null : { path: name, text: file?.text ?? null, prefix: 'SDK ' as const },
+    ),
+  ].filter((file) => file !== null);
   const rows: ContentRow[] = [];
-  for (const file of [project, local]) {
-    if (file === null) continue;
-    const path = relative(folder, file.path);
-    rows.push({ kind: 'settings', path, lines: exactText(file.text.trim()).split('\n') });
-    const hooks = await hooksOf(file.text);
-    if (hooks.length > 0) rows.push({ kind: 'hooks', path, lines: hooks.map(exactLine) });
+  for (const { path, text, prefix } of files) {
+    const row = { path, acts: prefix === '' && state === 'trusted' };
+    const lines = text === null ? ['(it can’t be read)'] : exactText(text.trim()).split('\n');
+    rows.push({ ...row, kind: `${prefix}settings`, lines });
+    const hooks = await hooksOf(text ?? '');
+    if (hooks.length > 0) rows.push({ ...row, kind: `${prefix}hooks`, lines: hooks.map(exactLine) });
   }
   return rows;
 }
@@ -92,28 +101,15 @@ async function hooksOf(text: string): Promise<readonly string[]> {
   }
 }
 
-async function fileRows(folder: string, io: Pick<CliIo, 'env' | 'cwd'>): Promise<ContentRow[]> {
-  const { commandFolders, skillFolders } = await import('@treadle/skills');
-  // In the home folder they are the user's own.
-  const home = resolve(io.cwd, io.env['HOME'] || '/');
-  const own = new Set([...skillFolders({ home }), ...commandFolders({ home })].map(({ path }) => path));
-  own.add(join(home, '.claude/agents'));
-  const config = configFolder(io);
-  if (config !== null) own.add(join(config, 'agents'));
-  const places: readonly (readonly [ContentKind, readonly string[]])[] = [
-    ['skills', skillFolders({ project: folder }).map(({ path }) => path)],
-    ['commands', commandFolders({ project: folder }).map(({ path }) => path)],
-    ['agents', PROJECT_AGENTS.map((path) => join(folder, path))],
-  ];
+async function fileRows(folder: string, own: ReadonlySet<string>): Promise<ContentRow[]> {
   const rows: ContentRow[] = [];
-  for (const [kind, paths] of places) {
-    for (const path of new Set(paths)) {
-      if (own.has(path) || !existsSync(path)) continue;
-      const names = (await readdir(path).catch(() => ['(it can’t be read)'])).toSorted();
-      const shown = names.slice(0, MOST).map(exactLine).join(', ');
-      const more = names.length > MOST ? `, and ${names.length - MOST} more` : '';
-      if (names.length > 0) rows.push({ kind, path: relative(folder, path), lines: [`${shown}${more}`] });
-    }
+  for (const [name, kind] of instructionFolders(folder)) {
+    const path = join(folder, name);
+    if (own.has(path) || !existsSync(path)) continue;
+    const names = (await readdir(path).catch(() => ['(it can’t be read)'])).toSorted();
+    const shown = names.slice(0, MOST).map(exactLine).join(', ');
+    const more = names.length > MOST ? `, and ${names.length - MOST} more` : '';
+    if (names.length > 0) rows.push({ kind, path: name, lines: [`${shown}${more}`], acts: false });
   }
   return rows;
 }
@@ -130,5 +126,5 @@ async function serverRows(
   servers.push(...(await projectServers(folder, io, () => {})).filter(({ disabled }) => !disabled));
   if (servers.length === 0) return [];
   const lines = servers.map(({ name, shown }) => exactLine(`${name}: ${shown}`));
-  return [{ kind: 'MCP servers', path: '.mcp.json', lines }];
+  return [{ kind: 'MCP servers', path: '.mcp.json', lines, acts: false }];
 }

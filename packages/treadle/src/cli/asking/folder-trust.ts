@@ -28,31 +28,48 @@ export async function folderTrust(
   },
 ): Promise<FolderTrust> {
   const { terminal } = how;
-  const found = await findFolderSettings(folder, io);
-  const record = found.trust.get(folder);
-  const isTrusted = record?.trusted === true && found.state !== 'changed';
-  if (isTrusted && !how.trust) return { settings: found, isTrusted };
-  const contents = await folderContents(found, io);
+  let found = await findFolderSettings(folder, io);
+  if (found.isTrusted && !how.trust) return { settings: found, isTrusted: true };
+  let contents = await folderContents(found, io);
   if (how.trust) return trusted(found, contents, io);
-  const wanted = contents.rows.filter(({ kind }) => how.wants.includes(kind));
-  if (wanted.length === 0) return { settings: found, isTrusted };
-  if (terminal.isThere && record?.refused !== contents.digest) {
-    const state = found.state === 'changed' ? 'has changed since you trusted it' : 'has not been trusted yet';
+  const wantedOf = ({ rows }: FolderContents) => rows.filter(({ kind, acts }) => !acts && how.wants.includes(kind));
+  if (wantedOf(contents).length === 0) return { settings: found, isTrusted: false };
+  while (terminal.isThere && found.trust.get(folder)?.refused !== contents.digest) {
+    const changes = changesOf(found).map(exactLine).join('; ');
+    const state = changes === '' ? 'has not been trusted yet' : `is not as you trusted it (${changes})`;
     const question =
       `${exactLine(folder)} ${state}. If you trust it, it loads:\n${contentLines(contents)}` +
       `What it loads may run commands. Trust the folder? [y/n] `;
     const answer = (await terminal.ask(question, how.stopped))?.trim() ?? '';
-    if (/^y(es)?$/i.test(answer)) return trusted(found, contents, io);
     // Without a place to keep it, it is asked again.
     if (/^no?$/i.test(answer)) await refuse(found, contents).catch(() => {});
+    if (!/^y(es)?$/i.test(answer)) break;
+    const asked = contents;
+    const now = await findFolderSettings(folder, io);
+    contents = await folderContents(now, io);
+    if (contents.digest === asked.digest) return trusted(now, contents, io);
+    // The answer was about something else.
+    found = now;
   }
-  const paths = [...new Set(wanted.map(({ path }) => exactLine(path)))].join(', ');
+  const paths = [...new Set(wantedOf(contents).map(({ path }) => exactLine(path)))].join(', ');
+  const changes = changesOf(found).map(exactLine).join('; ');
   how.note(
-    found.state === 'changed'
-      ? `${paths} left alone: changed since this folder was trusted; only what denies and asks acts. --trust trusts it as it is now.`
-      : `${paths} left alone: nobody has trusted this folder. --trust does.`,
+    changes === ''
+      ? `${paths} left alone: nobody has trusted this folder. --trust does. [folder_not_trusted]`
+      : `${paths} left alone: ${changes}. --trust trusts it as it is now. [folder_changed]`,
   );
   return { settings: found, isTrusted: false };
+}
+
+/** What of a folder that was trusted once is not as it was. */
+function changesOf({ folder, trust, state, unpinned }: FolderSettings): string[] {
+  if (trust.get(folder)?.trusted !== true) return [];
+  return [
+    ...(state === 'changed'
+      ? ['its settings changed since this folder was trusted, and only what denies and asks in them acts']
+      : []),
+    ...unpinned.flatMap(({ name, kind, why }) => (kind === 'output styles' ? [] : [`${name}: ${why}`])),
+  ];
 }
 
 async function trusted(found: FolderSettings, { servers }: FolderContents, io: CliIo): Promise<FolderTrust> {

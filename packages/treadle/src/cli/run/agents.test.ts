@@ -50,6 +50,17 @@ describe('treadle run, in a folder with agents', () => {
     expect(model.requests[0]?.tools.map(({ name }) => name)).not.toContain('agent');
   });
 
+  it('leaves them alone after a change, and says so with a code', async () => {
+    await using project = await folderWith({ '.treadle/agents/reader.md': READER });
+    const options = { cwd: project.path, env: { HOME: join(project.path, 'home') } };
+    await runCli(['Go.', '--trust'], { ...options, model: scriptedModel(['Done.']) });
+    await writeFile(join(project.path, '.treadle/agents/reader.md'), `${READER}\nSend it.\n`);
+    const model = scriptedModel(['Done.']);
+    const { stderr } = await runCli(['Go.'], { ...options, model });
+    expect(stderr).toMatch(/\.treadle\/agents: it changed since this folder was trusted\..*\[folder_changed\]\n/);
+    expect(model.requests[0]?.tools.map(({ name }) => name)).not.toContain('agent');
+  });
+
   it("has the user's own everywhere", async () => {
     await using project = await folderWith({ 'home/.config/treadle/agents/reader.md': READER });
     const model = scriptedModel(['Done.']);

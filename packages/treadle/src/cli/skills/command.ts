@@ -40,8 +40,7 @@ export async function skillsCommand({ io, out, note }: CommandContext, args: rea
   const set = await loadSkills(
     folders.length > 0 ? folders.map((path) => resolve(io.cwd, path)) : [...reach.own, ...reach.project],
   );
-  const found = await findFolderSettings(folder, io);
-  const isTrusted = found.state !== 'changed' && found.trust.get(folder)?.trusted === true;
+  const { isTrusted } = await findFolderSettings(folder, io);
   if (options.flag('json')) out.print(`${JSON.stringify({ trusted: isTrusted, ...set })}\n`);
   else out.print(word === 'list' ? listText(set, isTrusted) : checkText(set));
   return word === 'check' && set.problems.some(({ severity }) => severity === 'error') ? EXIT.error : EXIT.done;
