@@ -1,5 +1,6 @@
 import type { JsonObject } from '@treadle/core';
 import { parseJson } from '@treadle/core/json';
+import { builtInToolName } from '@treadle/core/names';
 import type { FileUpdate } from '@treadle/core/permissions';
 
 import { join } from 'node:path';
@@ -8,7 +9,14 @@ import { createHash } from 'node:crypto';
 import type { CliIo } from '../cli/io.ts';
 import { UsageError } from '../cli/usage-error.ts';
 import type { FolderSettings } from './combine.ts';
-import { configFolder, LOCAL_SETTINGS, parseSettings, PROJECT_SETTINGS, readSettingsFile } from './settings.ts';
+import {
+  configFolder,
+  homeInRule,
+  LOCAL_SETTINGS,
+  parseSettings,
+  PROJECT_SETTINGS,
+  readSettingsFile,
+} from './settings.ts';
 import { alone, writeWhole, type TrustRecord } from './trust.ts';
 
 /**
@@ -37,15 +45,20 @@ async function save(
     if (config === null) throw new UsageError('there is no home folder to keep settings in');
     const path = join(config, 'settings.json');
     await alone(config, async () =>
-      writeWhole(path, updated((await readSettingsFile(path))?.text ?? '{}', path, update)),
+      writeWhole(path, updated((await readSettingsFile(path))?.text ?? '{}', path, update, io.env['HOME'])),
     );
     return;
   }
-  await trust.update(folder, (record) => saveInFolder(folder, record, update));
+  await trust.update(folder, (record) => saveInFolder(folder, record, update, io.env['HOME']));
 }
 
 /** Adds to a folder's own file; what is known of it then. */
-async function saveInFolder(folder: string, record: TrustRecord | null, update: FileUpdate): Promise<TrustRecord> {
+async function saveInFolder(
+  folder: string,
+  record: TrustRecord | null,
+  update: FileUpdate,
+  home: string | undefined,
+): Promise<TrustRecord> {
   const name = update.destination === 'projectSettings' ? PROJECT_SETTINGS : LOCAL_SETTINGS;
   const path = join(folder, name);
   const file = await readSettingsFile(path);
@@ -53,7 +66,7 @@ async function saveInFolder(folder: string, record: TrustRecord | null, update: 
   if (file !== null && file.digest !== record?.[which]) {
     throw new UsageError(`${name} has other settings that nobody trusted. Look at it, and say --trust`);
   }
-  const digest = await writeBelow(folder, name, updated(file?.text ?? '{}', path, update));
+  const digest = await writeBelow(folder, name, updated(file?.text ?? '{}', path, update, home));
   const known = { trusted: record?.trusted ?? false, project: record?.project ?? null, local: record?.local ?? null };
   return { ...record, ...known, [which]: digest };
 }
@@ -70,26 +83,71 @@ export async function writeBelow(folder: string, name: string, text: string): Pr
 }
 
 /** A file's text with an update in it; what else it says is kept. */
-function updated(text: string, path: string, update: FileUpdate): string {
+function updated(text: string, path: string, update: FileUpdate, home: string | undefined): string {
   // Says clearly what is wrong with a file that can't be added to.
-  parseSettings({ path, text }, undefined);
+  parseSettings({ path, text }, home);
   const settings = parseJson(text === '' ? '{}' : text) as JsonObject;
   const permissions = (settings['permissions'] ?? {}) as JsonObject;
-  return `${JSON.stringify({ ...settings, permissions: withPermissionUpdate(permissions, update) }, null, 2)}\n`;
+  const inHome = (folder: string): string => (folder.startsWith('~/') && home ? join(home, folder.slice(2)) : folder);
+  const words = { written: same, meant: (rule: string) => homeInRule(rule, home), folder: inHome };
+  return `${JSON.stringify({ ...settings, permissions: withPermissionUpdate(permissions, update, words) }, null, 2)}\n`;
 }
 
-/** What a settings file says of permissions, with an update in it. */
-export function withPermissionUpdate(permissions: JsonObject, update: FileUpdate): JsonObject {
+const same = (rule: string): string => rule;
+
+/** How a settings file says what an update says. */
+export interface FileWords {
+  /** A rule of an update as the file has it. */
+  written(rule: string): string;
+  /** A rule of the file as an update has it. */
+  meant(rule: string): string;
+  /** A folder of the file as an update has it. */
+  folder(path: string): string;
+}
+
+/**
+ * What a settings file says of permissions, with an update in it.
+ *
+ * @throws UsageError for a removal of what isn't there: it would seem to be done, and something like it would still act.
+ */
+export function withPermissionUpdate(permissions: JsonObject, update: FileUpdate, words: FileWords): JsonObject {
   if (update.type === 'setMode') return { ...permissions, mode: update.mode };
   if ('directories' in update) {
     const before = (permissions['additionalDirectories'] ?? []) as readonly string[];
-    const kept = before.filter((folder) => !update.directories.includes(folder));
-    const added = update.type === 'addDirectories' ? update.directories : [];
-    return { ...permissions, additionalDirectories: [...kept, ...added] };
+    const { directories, type } = update;
+    const kind = 'folder';
+    const lists = { before, meant: words.folder, asked: directories, kind };
+    return { ...permissions, additionalDirectories: type === 'addDirectories' ? added(lists, same) : without(lists) };
   }
   const before = (permissions[update.behavior] ?? []) as readonly (string | { readonly rule: string })[];
-  const textOf = (rule: string | { readonly rule: string }): string => (typeof rule === 'string' ? rule : rule.rule);
-  const others = before.filter((rule) => !update.rules.includes(textOf(rule)));
-  const kept = update.type === 'replaceRules' ? [] : others;
-  return { ...permissions, [update.behavior]: [...kept, ...(update.type === 'removeRules' ? [] : update.rules)] };
+  const meant = (rule: string | { readonly rule: string }): string =>
+    withOwnName(words.meant(typeof rule === 'string' ? rule : rule.rule));
+  const lists = { before, meant, asked: update.rules.map(withOwnName), kind: `rule of ${update.behavior}` };
+  const rules = { addRules: added, replaceRules: replaced, removeRules: without }[update.type];
+  return { ...permissions, [update.behavior]: rules(lists, words.written) };
 }
+
+interface Lists<Item> {
+  readonly before: readonly Item[];
+  meant(item: Item): string;
+  readonly asked: readonly string[];
+  /** What the items are, for a message. */
+  readonly kind: string;
+}
+
+function added<Item>({ before, meant, asked }: Lists<Item>, written: FileWords['written']): (Item | string)[] {
+  const there = new Set(before.map(meant));
+  return [...before, ...asked.filter((item) => !there.has(item)).map(written)];
+}
+
+const replaced = ({ asked }: Lists<unknown>, written: FileWords['written']): string[] => asked.map(written);
+
+function without<Item>({ before, meant, asked, kind }: Lists<Item>): Item[] {
+  const there = new Set(before.map(meant));
+  const missing = asked.filter((item) => !there.has(item));
+  if (missing.length > 0) throw new UsageError(`there is no ${kind} ${missing.join(', ')} to remove`);
+  return before.filter((item) => !asked.includes(meant(item)));
+}
+
+/** `Bash(make)` and `bash(make)` are one rule. */
+const withOwnName = (rule: string): string => rule.trim().replace(/^[^(]+/, builtInToolName);

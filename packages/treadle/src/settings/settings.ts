@@ -185,5 +185,5 @@ function sandboxOf(value: JsonValue, fail: Fail): SandboxSetting {
 }
 
 /** `read_file(~/secrets/**)`: rules themselves know no home. */
-const homeInRule = (rule: string, home: string | undefined): string =>
+export const homeInRule = (rule: string, home: string | undefined): string =>
   home ? rule.replace(/^([\w-]+)\(~\//, (_, tool: string) => `${tool}(${home.replace(/\/$/, '')}/`) : rule;

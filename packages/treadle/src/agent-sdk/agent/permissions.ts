@@ -1,13 +1,13 @@
 import type { CanUseTool, PermissionMode, PermissionOptions } from '@treadle/core';
 import { isStricter } from '@treadle/core/events';
 
-import { isAbsolute, join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 
 import type { SdkParts } from './parts.ts';
 import { askClient } from '../client/permission-callback.ts';
 import { UsageError } from '../../cli/usage-error.ts';
 import { checkedRules } from './rules.ts';
-import { claudeSettingsSaver } from '../settings/save.ts';
+import { absolute, claudeSettingsSaver } from '../settings/save.ts';
 import type { ActingSettings } from '../settings/sources.ts';
 
 /** What the session may do: by the flags, by the settings that act, and by what the client says when it is asked. */
@@ -48,7 +48,7 @@ export function permissionsFor(
       ),
     ],
     canUseTool: options.asksClient ? askClient({ channel, folder, sessionId, place }) : nobody,
-    saveUpdate: claudeSettingsSaver({ io, sources, wanted: options.sources }),
+    saveUpdate: claudeSettingsSaver({ io, folder, sources, wanted: options.sources }),
   };
 }
 
@@ -61,11 +61,6 @@ function modeOf(settings: readonly ActingSettings[]): PermissionMode {
     if (said !== undefined && (mayAllow || isStricter(said, mode))) mode = said;
   }
   return mode;
-}
-
-function absolute(path: string, base: string, home: string | undefined): string {
-  if (path.startsWith('~/') && home) return join(home, path.slice(2));
-  return isAbsolute(path) ? path : resolve(base, path);
 }
 
 const nobody: CanUseTool = () => ({
