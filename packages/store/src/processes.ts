@@ -15,6 +15,8 @@ export interface ProcessTable {
   self(): ProcessIdentity;
   /** True only when it is certain that the process is no more: its id is free, or another process has it now. */
   isGone(process: ProcessIdentity): boolean;
+  /** Names this start of the machine; empty or absent where that can't be told. */
+  boot?(): string;
 }
 
 /** What `/proc` has; null where it doesn't, or may not be looked at. */
@@ -60,6 +62,7 @@ let own: ProcessIdentity | undefined;
 
 /** The operating system's own table. */
 export const systemProcesses: ProcessTable = {
+  boot: bootId,
   self: () => (own ??= describeSelf()),
   isGone({ pid, start, host }) {
     if (host !== this.self().host) return false;

@@ -21,6 +21,10 @@ export async function putMarker(layout: Layout, log: string, wake: Due): Promise
   if (wake?.dueAt != null) await layout.fs.writeFile(markerAt(layout, log, wake.dueAt), '', { mode: 0o600 });
 }
 
+/** Whether a session that wasn't due then, or later, is due. */
+export const comesEarlier = (before: Due, now: Due): boolean =>
+  now?.dueAt != null && (before?.dueAt == null || now.dueAt < before.dueAt);
+
 /** Takes away the marker of a wake that is no more. */
 export async function takeMarker(layout: Layout, log: string, before: Due, now: Due): Promise<void> {
   if (before?.dueAt == null || before.dueAt === now?.dueAt) return;

@@ -14,7 +14,7 @@ import { fstatSync } from 'node:fs';
 import type { ProcessTable } from '../processes.ts';
 import type { JournalFile } from './file-system.ts';
 import { syncFolder, type Layout } from './folder.ts';
-import { putMarker, takeMarker, type Wake } from './markers.ts';
+import { comesEarlier, putMarker, takeMarker, type Wake } from './markers.ts';
 import { holderOf, readLease, writeLease, type Lease } from './lease.ts';
 import { acquireLock, type Lock, type LockOptions } from './lock.ts';
 import {
@@ -186,7 +186,8 @@ export function createWriter(sessionId: string, folder: string, log: LogFile, op
     const { wake: before } = held.lease;
     if (lease.wake?.dueAt !== before?.dueAt) await putMarker(layout, log.id, lease.wake);
     await writeLease(fs, folder, lease);
-    if (claimed) await syncFolder(fs, folder);
+    // An input that is kept must find a session that is due.
+    if (claimed || comesEarlier(before, lease.wake)) await syncFolder(fs, folder);
     held.lease = lease;
     await takeMarker(layout, log.id, before, lease.wake);
   }
