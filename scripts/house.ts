@@ -126,7 +126,7 @@ const LINES = {
   rules: 995,
   create: 190,
   rows: 425,
-  cluster: 1_190,
+  cluster: 1_270,
   skills: 520,
   terminal: 4_000,
   stores: 1_230,

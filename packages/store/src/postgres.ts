@@ -1,4 +1,5 @@
 export { postgresJournal, type PostgresJournalOptions } from './postgres/journal.ts';
+export { inspectPostgres, type PostgresReport } from './postgres/inspect.ts';
 export type { PostgresConnection } from './postgres/connection/connect.ts';
 export { postgresBlobs, type PostgresBlobs, type PostgresBlobsOptions } from './postgres/stores/blobs.ts';
 export { postgresBus, type PostgresBusOptions } from './postgres/stores/bus.ts';

@@ -24,6 +24,12 @@ const RETURN_MS = 250;
 /** Milliseconds for which the row of a process that says nothing any more is kept. */
 const KEPT_MS = 86_400_000;
 
+/** Whether a connection is shared: a pooler says another number at its start than the server that answers behind it. */
+export async function isBehindPooler(sql: Query): Promise<boolean> {
+  const seen = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
+  return seen[0]?.pid !== seen.state.pid;
+}
+
 /**
  * A member's row says until when it may be taken for alive, by the database's clock, and which connection it lives by: when
  * that is gone, and not replaced at once, the process is dead. Where a pooler shares connections, its time alone decides.
@@ -60,9 +66,7 @@ export function createMember(schema: string, { processes, leaseMs }: Leasing): M
       if (!isKnown)
         // Those of processes that ended.
         await sql`delete from ${sql(schema)}.members where expires_at < clock_timestamp() - ${KEPT_MS} * interval '1 ms'`;
-      const seen = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
-      // A pooler says another number at the start of a connection than the server behind it.
-      isPooled = seen[0]?.pid !== seen.state.pid;
+      isPooled = await isBehindPooler(sql);
       const { pid, start, host } = processes.self();
       const [row] = await sql<{ lost: boolean }[]>`
         insert into ${sql(schema)}.members as member

@@ -199,6 +199,7 @@ export const DOCTOR_OPTIONS = {
     repeatable: true,
     help: 'Check key, window, streaming, tools and caching of this provider/model with one small request.',
   },
+  database: { value: 'URL', help: 'Ask this Postgres database, and say how it notices that a server died.' },
   conformance: { value: 'NAME', repeatable: true, help: 'Try what a run needs of the server of this provider/model.' },
   timeout: { value: 'SECONDS', help: 'At most so long for each request (default 60).' },
   json: { help: 'One JSON object instead of text.' },

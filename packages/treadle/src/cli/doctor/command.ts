@@ -14,6 +14,7 @@ import { EXIT } from '../exit-codes.ts';
 import { infoText } from '../help.ts';
 import { printed } from '../io.ts';
 import { parseOptions } from '../options.ts';
+import { checkUrl } from '../serve/stores.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** Seconds that one request may take. */
@@ -29,7 +30,7 @@ export async function doctorCommand(context: CommandContext, args: readonly stri
   if (extra !== undefined) throw new UsageError(`'${extra}' is too much. A model goes after --model or --conformance.`);
   const [probed, tried] = [options.list('model'), options.list('conformance')];
   const asJson = options.flag('json');
-  if (probed === undefined && tried === undefined) return describe(context, asJson);
+  if (probed === undefined && tried === undefined) return describe(context, asJson, options.text('database'));
 
   // All names are read before anything is sent.
   const probeModels = await namedModels(context, probed ?? []);
@@ -58,10 +59,10 @@ export async function doctorCommand(context: CommandContext, args: readonly stri
   return probes.every(({ ok }) => ok) && findings.every(({ outcome }) => outcome !== 'fail') ? EXIT.done : EXIT.error;
 }
 
-async function describe({ io, out }: CommandContext, asJson: boolean): Promise<number> {
-  const report = await machineReport(io);
+async function describe({ io, out }: CommandContext, asJson: boolean, url: string | undefined): Promise<number> {
+  const report = await machineReport(io, url === undefined ? undefined : checkUrl(url));
   out.print(asJson ? `${JSON.stringify(report)}\n` : machineLines(report));
-  return report.sessions.writable ? EXIT.done : EXIT.error;
+  return report.sessions.writable && (report.database?.problem ?? null) === null ? EXIT.done : EXIT.error;
 }
 
 /** @throws UsageError for a name that no model can have. What else is missing, such as a key, is a finding. */

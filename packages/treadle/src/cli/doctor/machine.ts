@@ -21,14 +21,16 @@ export type DeploymentReport = ReturnType<typeof deploymentReport>;
 type Environment = CliIo['env'];
 type Credentials = 'present' | 'missing' | 'not_needed' | 'looked_up';
 
-export async function machineReport(io: CliIo) {
+/** @param url a Postgres database that is to be asked, too */
+export async function machineReport(io: CliIo, url?: string) {
   const find = async (name: string): Promise<string | null> =>
     (await findExecutable(name, io.env['PATH'], io.cwd)) ?? null;
   await io.hideEnvironment?.();
   // A run says what is wrong with the settings.
   const env = await withUserVariables(io).catch(() => io.env);
-  const [sessions, bash, ripgrep, sandbox, project, keys] = await Promise.all([
+  const [sessions, database, bash, ripgrep, sandbox, project, keys] = await Promise.all([
     sessionFile(io),
+    url === undefined ? null : databaseReport(url),
     find('bash'),
     find('rg'),
     sandboxStatus(),
@@ -40,6 +42,8 @@ export async function machineReport(io: CliIo) {
     node: process.version,
     platform: `${process.platform} ${process.arch}`,
     sessions,
+    /** Null when none is asked. */
+    database,
     /** Absolute paths, null for what isn't there. */
     programs: { bash, ripgrep },
     /** Whether commands can be sandboxed: found out by running one. */
@@ -54,6 +58,16 @@ export async function machineReport(io: CliIo) {
     proxies: proxies(io.env),
     deployments: DEPLOYMENTS.map((row) => deploymentReport(row, env)),
   };
+}
+
+/** What servers can make of a database. */
+async function databaseReport(url: string) {
+  const { inspectPostgres } = await import('@treadle/store/postgres');
+  try {
+    return { ...(await inspectPostgres({ connection: url })), problem: null };
+  } catch (error) {
+    return { version: null, isPooled: null, problem: errorText(error) };
+  }
 }
 
 /** Whether the file of sessions, or the nearest folder there is above it, can be written to. Nothing is created. */

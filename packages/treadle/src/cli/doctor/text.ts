@@ -20,6 +20,7 @@ export function machineLines(report: MachineReport): string {
       'sessions',
       `${plainLine(sessions.path)} · ${sessions.problem === null ? 'writable' : `not writable: ${plainLine(sessions.problem)}`}`,
     ],
+    ...(report.database ? [['database', databaseText(report.database)]] : []),
     ['bash', programs.bash === null ? 'not found: the bash tool uses sh' : plainLine(programs.bash)],
     ['ripgrep', programs.ripgrep === null ? 'not found: the search tool is slower' : plainLine(programs.ripgrep)],
     ['instructions', report.instructions.files.length === 0 ? 'none' : filesText(report.instructions.files)],
@@ -29,6 +30,14 @@ export function machineLines(report: MachineReport): string {
     ['proxies', proxies.length === 0 ? 'none' : proxies.join(', ')],
   ];
   return `${columns(rows)}\n${columns(report.deployments.map(deploymentRow))}`;
+}
+
+function databaseText({ version, isPooled, problem }: NonNullable<MachineReport['database']>): string {
+  if (problem !== null) return `doesn't answer: ${plainLine(problem, LONGEST)}`;
+  const noticed = isPooled
+    ? 'behind a pooler: the lease of 10 s alone decides that a server died, and live text may not come'
+    : 'direct: a server that died is noticed by its connection, within a second';
+  return `Postgres ${plainLine(version ?? '')} · ${noticed}`;
 }
 
 function sandboxText({ works, reason, program, reading }: MachineReport['sandbox']): string {

@@ -120,8 +120,8 @@ async function raiseTo(ledger: Ledger, limit: number): Promise<void> {
   });
 }
 
-/** The URL itself is never repeated: there may be a password in it. */
-function checkUrl(url: string): string {
+/** The URL itself is never repeated: there may be a password in it. @throws UsageError */
+export function checkUrl(url: string): string {
   const parsed = URL.parse(url);
   if (parsed && ['postgres:', 'postgresql:'].includes(parsed.protocol) && parsed.hostname !== '') return url;
   throw new UsageError(
