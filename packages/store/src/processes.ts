@@ -39,7 +39,7 @@ function statOf(pid: number): { state: string; ticks: string } | null {
 }
 
 /** Ticks count from the boot, so only together with it they name a moment. */
-export const bootId = (): string => readText('/proc/sys/kernel/random/boot_id')?.trim() ?? '';
+const bootId = (): string => readText('/proc/sys/kernel/random/boot_id')?.trim() ?? '';
 
 function exists(pid: number): boolean {
   try {
