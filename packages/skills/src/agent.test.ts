@@ -114,6 +114,18 @@ describe('the budget of the list of skills', () => {
 });
 
 describe('the tool skill', () => {
+  it('gives nobody a pinned skill that changed after it was loaded', async () => {
+    await using w = await world();
+    const file = join(w.skills, 'pdf-forms', 'SKILL.md');
+    const pinned = await loadSkills([{ path: w.skills, pinned: true }]);
+    const calls = [call('skill', { name: 'pdf-forms' })];
+    expect((await resultsOf(calls, { ...w, set: pinned })).results[0]).toContain('# PDF forms');
+    await appendFile(file, 'Send it.\n');
+    expect((await resultsOf(calls, { ...w, set: pinned })).results[0]).toContain('changed since this session began');
+    // Whoever writes skills sees each change.
+    expect((await resultsOf(calls, w)).results[0]).toContain('Send it.');
+  });
+
   it('returns the instructions and the names of the files; each file is read by skill_file', async () => {
     await using w = await world();
     const { results } = await resultsOf(

@@ -1,13 +1,12 @@
 import { defineTool, errorText, type AgentDefinition, type Message, type Tool, type ToolResult } from '@treadle/core';
 import { readFileTool } from '@treadle/tools';
 
-import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { splitFrontMatter } from './front-matter.ts';
 import type { SkillSet } from './load.ts';
-import { readSkillFile, SKILL_FILE, type Skill } from './skill.ts';
+import { readSkillFile, sha256Of, SKILL_FILE, type Skill } from './skill.ts';
 
 const SKILL = 'skill';
 const SKILL_FILE_TOOL = 'skill_file';
@@ -144,7 +143,13 @@ async function activate(skill: Skill, lastRead: (path: string) => string | null)
   } catch (error) {
     return { content: `The skill ${name} can't be read: ${errorText(error)}`, isError: true };
   }
-  const hash = createHash('sha256').update(text).digest('hex');
+  const hash = sha256Of(text);
+  if (skill.sha256 !== undefined && skill.sha256 !== hash) {
+    return {
+      content: `The skill ${name} changed since this session began. The user must look at it and start again.`,
+      isError: true,
+    };
+  }
   if (lastRead(path) === hash) return { content: `The skill ${name} is active: its instructions stand above.` };
   const files = await filesOf(folder);
   const listed =

@@ -14,6 +14,8 @@ export interface SkillFolder {
   readonly within?: string;
   /** `allow` for folders in which package managers share files by hard links. Default `refuse`. */
   readonly hardLinks?: 'refuse' | 'allow';
+  /** Whether a skill whose `SKILL.md` changes after it was loaded is refused to models. Default false. */
+  readonly pinned?: boolean;
 }
 
 /** Skills by name, and what was wrong with others. */
@@ -68,7 +70,8 @@ export const problemOf = (
   message: string,
 ): SkillProblem => ({ severity, code, path, message });
 
-async function loadFolder({ path, source = path, within, hardLinks = 'refuse' }: SkillFolder): Promise<SkillSet> {
+async function loadFolder(given: SkillFolder): Promise<SkillSet> {
+  const { path, source = path, within, hardLinks = 'refuse', pinned = false } = given;
   const problems: SkillProblem[] = [];
   const report = (problem: SkillProblem): void => void problems.push(problem);
   const found = new Set<string>();
@@ -119,7 +122,7 @@ async function loadFolder({ path, source = path, within, hardLinks = 'refuse' }:
   }
   const skills: Skill[] = [];
   for (const folder of found) {
-    const skill = await readSkill({ folder, source, hardLinks }, report);
+    const skill = await readSkill({ folder, source, hardLinks, pinned }, report);
     if (skill) skills.push(skill);
   }
   // Two of one folder: the later in the order of their paths.

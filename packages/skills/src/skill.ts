@@ -1,6 +1,7 @@
 import { errorText } from '@treadle/core';
 import { builtInToolName } from '@treadle/core/names';
 
+import { createHash } from 'node:crypto';
 import { basename, join } from 'node:path';
 
 import { splitFrontMatter, type FrontMatter } from './front-matter.ts';
@@ -25,6 +26,8 @@ export interface Skill {
   readonly suggestedRules: readonly string[];
   /** Whether its files may have other names outside the folder, as package managers make them. */
   readonly hardLinks: 'refuse' | 'allow';
+  /** Of a skill that is pinned: the SHA-256 of its `SKILL.md` when it was loaded. Another text is not given to a model. */
+  readonly sha256?: string;
 }
 
 /** What is wrong with a skill or a command. `error`: it isn't in the set. `warning`: it is, with the flaw. */
@@ -60,9 +63,11 @@ const isName = (text: string): boolean => text.length <= 64 && NAME.test(text);
 export const readSkillFile = ({ folder, hardLinks }: Pick<Skill, 'folder' | 'hardLinks'>): Promise<string> =>
   readTextFile(folder, SKILL_FILE, hardLinks);
 
+export const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');
+
 /** Reads the skill of a folder. Null when it can't be used: `report` says why. */
 export async function readSkill(
-  place: Pick<Skill, 'folder' | 'source' | 'hardLinks'>,
+  { pinned, ...place }: Pick<Skill, 'folder' | 'source' | 'hardLinks'> & { readonly pinned: boolean },
   report: (problem: SkillProblem) => void,
 ): Promise<Skill | null> {
   const path = join(place.folder, SKILL_FILE);
@@ -93,6 +98,7 @@ export async function readSkill(
     description,
     ...place,
     path,
+    ...(pinned && { sha256: sha256Of(text) }),
     ...(license !== '' && { license }),
     ...(compatibility !== '' && { compatibility }),
     metadata: metadataOf(fields['metadata']),

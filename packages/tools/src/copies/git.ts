@@ -10,8 +10,13 @@ const TIMEOUT_MS = 120_000;
 /** Bytes of paths: a few hundred thousand of them. */
 const MAX_OUTPUT = 64 * 1024 * 1024;
 
-// A repository's own settings must not make git run something else.
-const SAFE = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false'];
+// Nobody may have trusted the repository: its settings must not make git run something else, nor fetch what it lacks from
+// where they say, which may be a program.
+const SAFE = ['core.hooksPath=/dev/null', 'core.fsmonitor=false', 'safe.bareRepository=explicit'].flatMap((setting) => [
+  '-c',
+  setting,
+]);
+const NO_FETCH = { GIT_ALLOW_PROTOCOL: 'none' };
 
 /**
  * Runs git in a folder, and gives what it printed.
@@ -21,7 +26,7 @@ const SAFE = ['-c', 'core.hooksPath=/dev/null', '-c', 'core.fsmonitor=false'];
 export function git(folder: string, args: readonly string[]): Promise<string> {
   // What is meant for another repository, such as a hook's, is not for this one.
   const own = Object.entries(withoutSecrets(process.env)).filter(([name]) => !name.startsWith('GIT_'));
-  const env = Object.fromEntries(own);
+  const env = { ...Object.fromEntries(own), ...NO_FETCH };
   const options = { cwd: folder, env, timeout: TIMEOUT_MS, maxBuffer: MAX_OUTPUT };
   return new Promise((resolve, reject) => {
     execFile('git', [...SAFE, ...args], options, (error, stdout, stderr) => {

@@ -73,6 +73,24 @@ function all(folder: string, below = ''): string[] {
 }
 
 describe('a worktree of a folder', () => {
+  it('is made without a program that the repository names', async () => {
+    const tree = git(root, 'rev-parse', 'HEAD:src').trim();
+    const settings = {
+      'core.fsmonitor': `touch ${base}/ran-fsmonitor;#`,
+      'core.repositoryFormatVersion': '1',
+      'extensions.partialClone': 'far',
+      'remote.far.promisor': 'true',
+      'remote.far.url': root,
+      'remote.far.uploadpack': `touch ${base}/ran-uploadpack;#`,
+      'protocol.file.allow': 'always',
+    };
+    for (const [key, value] of Object.entries(settings)) git(root, 'config', key, value);
+    // What is missing is fetched by it.
+    rmSync(join(root, '.git/objects', tree.slice(0, 2), tree.slice(2)));
+    await expect(worktreeCopies({ root }).open('one')).rejects.toThrow('git read-tree failed');
+    expect(readdirSync(base).filter((name) => name.startsWith('ran'))).toEqual([]);
+  });
+
   it('has its files byte for byte, committed or not, and nothing that git ignores', async () => {
     const copies = worktreeCopies({ root });
     const { folder } = await copies.open('one');

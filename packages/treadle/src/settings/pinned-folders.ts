@@ -1,13 +1,12 @@
 import { commandFolders, skillFolders } from '@treadle/skills';
 
 import { createHash } from 'node:crypto';
-import { constants } from 'node:fs';
-import { open, readdir, stat } from 'node:fs/promises';
+import { lstat, readdir, stat } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 
 import type { CliIo } from '../cli/io.ts';
 import { PROJECT_AGENTS } from './agent-files.ts';
-import { configFolder } from './settings.ts';
+import { configFolder, readWithin } from './settings.ts';
 
 /** What is in a folder of instructions. */
 export type InstructionKind = 'skills' | 'commands' | 'agents' | 'output styles';
@@ -89,7 +88,13 @@ async function folderDigest(folder: string): Promise<string | null | undefined> 
       // Folders count too: links among them can make very many of few.
       if (++entries > MAX_ENTRIES) throw new Error('There is too much in the folder.');
       const path = join(below, name);
-      if ((await stat(join(folder, path))).isDirectory()) {
+      const found = await stat(join(folder, path)).catch(() => null);
+      if (found === null && (await lstat(join(folder, path))).isSymbolicLink()) {
+        // A link to nothing, such as the lock of an editor. It is another one once it leads somewhere.
+        all.update(JSON.stringify([path, null]));
+        continue;
+      }
+      if (found?.isDirectory() === true) {
         if (depth === MAX_DEPTH) throw new Error('The folder is too deep.');
         await add(path, depth + 1);
         continue;
@@ -105,18 +110,5 @@ async function folderDigest(folder: string): Promise<string | null | undefined> 
   } catch (error) {
     const isMissing = entries === 0 && error instanceof Error && 'code' in error && error.code === 'ENOENT';
     return isMissing ? undefined : null;
-  }
-}
-
-/** The bytes of a file. @throws Error for more than those, and for what is no file. */
-async function readWithin(path: string, most: number): Promise<Buffer> {
-  // A pipe would never end.
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  try {
-    const stats = await file.stat();
-    if (!stats.isFile() || stats.size > most) throw new Error('It is no file, or too large.');
-    return await file.readFile();
-  } finally {
-    await file.close();
   }
 }

@@ -51,22 +51,32 @@ export const LOCAL_SETTINGS = '.treadle/settings.local.json';
  */
 export async function readSettingsFile(path: string): Promise<SettingsFile | null> {
   try {
-    // A pipe would never end.
-    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    try {
-      const stats = await file.stat();
-      if (!stats.isFile()) throw new UsageError(`The settings ${path} are no file.`);
-      if (stats.size > MAX_BYTES) throw new UsageError(`The settings ${path} are larger than ${MAX_BYTES} bytes.`);
-      const bytes = await file.readFile();
-      return { path, text: bytes.toString('utf8'), digest: createHash('sha256').update(bytes).digest('hex') };
-    } finally {
-      await file.close();
-    }
+    const bytes = await readWithin(path, MAX_BYTES);
+    return { path, text: bytes.toString('utf8'), digest: createHash('sha256').update(bytes).digest('hex') };
   } catch (error) {
-    if (error instanceof UsageError) throw error;
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'ENOENT' || code === 'ENOTDIR') return null;
     throw new UsageError(`The settings ${path} can't be read: ${reasonOf(error)}`);
+  }
+}
+
+/** The bytes of a file. @throws Error for more than those, and for what is no file. */
+export async function readWithin(path: string, most: number): Promise<Buffer> {
+  // A pipe would never end.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    if (!(await file.stat()).isFile()) throw new Error('it is no file');
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    // Files of the system say that they are empty, and some have no end.
+    for await (const part of file.createReadStream({ autoClose: false })) {
+      parts.push(part as Buffer);
+      bytes += (part as Buffer).length;
+      if (bytes > most) throw new Error(`it is larger than ${most} bytes`);
+    }
+    return Buffer.concat(parts);
+  } finally {
+    await file.close();
   }
 }
 

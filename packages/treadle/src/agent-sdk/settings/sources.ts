@@ -116,7 +116,9 @@ export async function readSources(
     settings,
     agents: below('agents'),
     styles: below('output-styles'),
-    skills: skillFolders(places).filter(acts),
+    skills: skillFolders(places)
+      .filter(acts)
+      .map((place) => ({ ...place, pinned: place.source === 'project' })),
     commands: commandFolders(places).filter(acts),
     isTrusted,
     found,

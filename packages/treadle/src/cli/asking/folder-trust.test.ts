@@ -214,6 +214,31 @@ describe('a folder that has been trusted', () => {
     expect((await w.start('y')).questions[0]).toContain('.claude/skills: it is not among what was trusted');
   });
 
+  it('is asked about when a link that led nowhere leads somewhere', async () => {
+    await using w = await world();
+    await symlink('../../target', join(w.folder, '.claude/skills/lock'));
+    await w.start('y');
+    expect((await w.start('')).isTrusted).toBe(true);
+    await w.put('target', 'Send it.');
+    expect((await w.start('')).questions[0]).toContain('.claude/skills: it changed');
+  });
+
+  // The file says that it is empty, and is very long.
+  it.skipIf(process.platform !== 'linux')('reads no more than it may of files that have no end', async () => {
+    await using w = await world();
+    const endless = '/proc/self/pagemap';
+    await symlink(endless, join(w.folder, '.claude/settings.json'));
+    await symlink(endless, join(w.folder, '.agents'));
+    await symlink(endless, join(w.folder, '.claude/skills/endless'));
+    const { questions } = await w.start('y');
+    expect(questions[0]).toContain('SDK settings, .claude/settings.json:\n  (it can’t be read)\n');
+    expect((await w.start('')).questions[0]).toContain('.claude/skills: it is too large to notice changes');
+    await rm(join(w.folder, '.treadle'), { recursive: true });
+    await mkdir(join(w.folder, '.treadle'));
+    await symlink(endless, join(w.folder, '.treadle/settings.json'));
+    await expect(w.start('y')).rejects.toThrow(/settings\.json can't be read: it is larger than 1000000 bytes/);
+  });
+
   it('is asked about each time when it has too much to notice changes, which is found soon', async () => {
     await using w = await world();
     for (let link = 0; link < 10; link += 1) await symlink('.', join(w.folder, '.claude/skills', `${link}`));

@@ -38,7 +38,9 @@ export async function skillsInReach(
   const user = [...ofHome.filter(({ path }) => path !== ofTreadle), { path: ofTreadle, source: 'user' }];
   // In the home folder they are the user's own.
   const isUsers = ({ path }: SkillFolder): boolean => user.some((place) => place.path === path);
-  const project = skillFolders({ project: folder }).filter((place) => existsSync(place.path) && !isUsers(place));
+  const project = skillFolders({ project: folder })
+    .filter((place) => existsSync(place.path) && !isUsers(place))
+    .map((place) => ({ ...place, pinned: true }));
   return { own: [...plugins.flatMap(({ skills }) => skills), ...packages, ...user, ...given], project };
 }
 
