@@ -5,15 +5,27 @@ import { choose, longReply, STATUS, terminalWorld, times } from '../../test-supp
 
 const HEADINGS = Array.from({ length: 9 }, (_, index) => `Heading ${index + 1}`);
 
-describe.concurrent('a reply that streams', () => {
+/** A long reply that stands still in the section of this heading until it is told to go on. */
+function held(characters: number, heading: number) {
+  const { promise: until, resolve: goOn } = Promise.withResolvers<void>();
+  const text = longReply(characters);
+  const chunkSize = 7;
+  const deltas = Math.floor(text.indexOf(`## Heading ${heading}`) / chunkSize) + 5;
+  return { reply: { text, chunkSize, chunkDelayMs: 1, waitAfter: { deltas, until } }, goOn };
+}
+
+// Seven terminals draw at once: a busy machine takes its time.
+describe.concurrent('a reply that streams', { timeout: 90_000 }, () => {
   it('2: stands once in history and screen, and what is typed meanwhile stays at the caret', async ({ expect }) => {
-    await using world = await terminalWorld([{ text: longReply(13_400), chunkSize: 7, chunkDelayMs: 5 }]);
+    const { reply, goOn } = held(13_400, 5);
+    await using world = await terminalWorld([reply]);
     const terminal = world.open([], { columns: 100, rows: 30 });
     await terminal.shows(STATUS);
     terminal.type('Go\r');
     await terminal.shows('Heading 2');
     for (const key of 'hello 你好') terminal.type(key);
     await terminal.shows(/^> hello 你好$/m);
+    goOn();
     const shown = await terminal.shows(/1 turn · /, 60_000);
     for (const heading of HEADINGS) expect(times(shown, heading)).toBe(1);
     expect(times(shown, 'END')).toBe(1);
@@ -25,7 +37,8 @@ describe.concurrent('a reply that streams', () => {
   });
 
   it('3: survives changes of the size', async ({ expect }) => {
-    await using world = await terminalWorld([{ text: longReply(13_400), chunkSize: 7, chunkDelayMs: 5 }]);
+    const { reply, goOn } = held(13_400, 7);
+    await using world = await terminalWorld([reply]);
     const terminal = world.open([], { columns: 100, rows: 24 });
     await terminal.shows(STATUS);
     terminal.type('Go\r');
@@ -33,6 +46,7 @@ describe.concurrent('a reply that streams', () => {
     await terminal.resize(60, 24);
     await terminal.shows('Heading 6');
     await terminal.resize(120, 40);
+    goOn();
     const shown = await terminal.shows(/1 turn · /, 60_000);
     for (const heading of HEADINGS) expect(times(shown, heading)).toBe(1);
     expect(times(shown, 'END')).toBe(1);
@@ -62,17 +76,17 @@ describe.concurrent('a reply that streams', () => {
   });
 
   it('24: goes on behind the pager, with nothing missing or twice afterwards', async ({ expect }) => {
-    await using world = await terminalWorld([{ text: longReply(9000), chunkSize: 7, chunkDelayMs: 3 }]);
+    const { reply, goOn } = held(9000, 4);
+    await using world = await terminalWorld([reply]);
     const terminal = world.open();
     await terminal.shows(STATUS);
     terminal.type('Go\r');
     await terminal.shows('Heading 2');
     terminal.type('\u000f');
     await terminal.shows('q leaves');
-    const requests = world.provider.requests;
-    await terminal.shows('q leaves');
+    goOn();
     await world.provider.idle();
-    expect(requests).toHaveLength(1);
+    expect(world.provider.requests).toHaveLength(1);
     terminal.type('q');
     const shown = await terminal.shows(/1 turn · /, 60_000);
     for (const heading of HEADINGS) expect(times(shown, heading)).toBe(1);
@@ -104,11 +118,8 @@ describe.concurrent('a reply that streams', () => {
   );
 
   it('12: keeps what is durable when the process is killed in the middle, and goes on at Enter', async ({ expect }) => {
-    await using world = await terminalWorld([
-      'The first answer.',
-      { text: longReply(9000), chunkSize: 7, chunkDelayMs: 5 },
-      'The second answer.',
-    ]);
+    const { reply } = held(9000, 5);
+    await using world = await terminalWorld(['The first answer.', reply, 'The second answer.']);
     const terminal = world.open();
     await terminal.shows(STATUS);
     terminal.type('First question\r');
