@@ -18,6 +18,7 @@ import { describe, expect, it, vi } from 'vitest';
 
 import { openEditor, problemsOf, type Editor, type EditorScript } from '../test-support/acp-editor.ts';
 import { FROM_AGENT, FROM_CLIENT, UPDATES } from '../test-support/acp-table.ts';
+import { findFolderSettings, trustFolder } from '../settings/combine.ts';
 import { temporaryFolder } from '../test-support/harness.ts';
 
 const { session } = methods.agent;
@@ -203,6 +204,23 @@ describe('treadle acp', () => {
 
     expect(await say(editor, sessionId, 'Never mind?')).toEqual({ stopReason: 'end_turn' });
     expect(problemsOf(editor)).toEqual([]);
+  });
+
+  it('keeps the agents of a trusted folder as they were when the session began', async () => {
+    await using w = await world(['Hello.']);
+    const agent = (description: string) =>
+      w.keep('project/.treadle/agents/reader.md', `---\nname: reader\ndescription: ${description}\n---\nYou read.`);
+    await agent('Reads files.');
+    await trustFolder(await findFolderSettings(w.folder, { env: { HOME: join(w.folder, '..') }, cwd: w.folder }));
+    const editor = await w.editor({ capabilities: NEOVIM });
+    const { sessionId } = await begin(editor, w.folder);
+    await agent('Sends files.');
+    const value = 'anthropic/claude-sonnet-5-5';
+    await editor.agent.request(session.setConfigOption, { sessionId, configId: 'model', value });
+    await say(editor, sessionId, 'Hello.');
+    const { body } = w.provider.requests[0] ?? {};
+    expect(JSON.stringify(body)).toContain('Reads files.');
+    expect(JSON.stringify(body)).not.toContain('Sends files.');
   });
 
   it('has modes, models and levels of thinking, and keeps them with the session', async () => {

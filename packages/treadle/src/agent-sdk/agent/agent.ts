@@ -73,9 +73,6 @@ export async function buildAgent(parts: SdkParts): Promise<SdkAgent> {
   const files = [...(await agentsOfFiles(sources.agents, plugins, note)), ...agentsOfClient(options.agents)];
   const main = mainAgent(files, options);
   const agentParts = {
-    folder,
-    isTrusted: true,
-    plugins,
     model,
     tools: chosen,
     permissions,

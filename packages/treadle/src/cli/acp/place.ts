@@ -51,7 +51,7 @@ export async function placeFor(
     const model = name === nameOf(defaultModel) ? defaultModel : await loadModel(name);
     const moreTools = [...(servers?.tools ?? []), ...skills.tools].map(guard.tool);
     const withServers = { ...rights, toolsIn: (root: string) => [...rights.toolsIn(root).map(shown), ...moreTools] };
-    const tools = await withAgents(withServers, { io, model, loadModel, note }, request, folder, folder);
+    const tools = await withAgents(withServers, { model, loadModel, note }, request, folder);
     return {
       id: agentIdOf(folder),
       model,
@@ -68,6 +68,8 @@ export async function placeFor(
       validator: rights.validator,
     };
   };
+  // Read once: what changes in a trusted folder later isn't trusted.
+  const { commands } = await commandsOf({ io, folder, ...rights });
   return {
     folder,
     choices: { models: await modelsFor(env), bypass: permissions.allowBypass === true },
@@ -75,7 +77,6 @@ export async function placeFor(
     agent: async (chosen) => defineAgent(await agentOf(chosen)),
     async commands() {
       const prompts = (await servers?.prompts()) ?? [];
-      const { commands } = await commandsOf({ io, folder, ...rights });
       return [
         ...commands.map(({ name, description, argumentHint, expand }): SlashCommand => ({
           name,

@@ -4,7 +4,7 @@ import type { Plugin } from '@treadle/skills';
 import type { EditorFiles } from '@treadle/tools';
 import { builtInToolName } from '@treadle/core/names';
 
-import { asTool, type AgentParts } from './agents.ts';
+import { actingAgents, asTool, type AgentParts } from './agents.ts';
 import type { ModelChoice } from './choose-model.ts';
 import { exposureOf, keyGuard, runsUnconfined, type KeyGuard } from '../asking/keys.ts';
 import { agentIdOf, folderOfSession, latestSession, realFolder, sessionOf } from '../sessions/folder-sessions.ts';
@@ -87,10 +87,9 @@ export async function prepareAgent(
     const skills = await interruptions.unless(skillsFor({ io, note, request, folder: place.folder }, rights));
     const { isActiveSkill } = await import('@treadle/skills');
     const moreTools = [...(mcp?.tools ?? []), ...skills.tools].map(guard.tool);
-    const agentParts = { io, model, loadModel, note };
+    const agentParts = { model, loadModel, note };
     const withServers = { ...rights, toolsIn: (root: string) => [...rights.toolsIn(root), ...moreTools] };
-    const toolsIn = (root: string): Promise<readonly Tool[]> =>
-      withAgents(withServers, agentParts, request, place.folder, root);
+    const toolsIn = (root: string): Promise<readonly Tool[]> => withAgents(withServers, agentParts, request, root);
     const projectInstructions = request.instructions ? await projectInstructionsOf(place.folder, note) : '';
     const tools = await toolsIn(place.folder);
     const definition: AgentDefinition = {
@@ -159,6 +158,8 @@ export interface Rights {
   readonly hooks: readonly Hook[];
   /** Those that the user has trusted, as they were trusted. */
   readonly plugins: readonly Plugin[];
+  /** The agents that act, read once: what changes in a trusted folder later isn't trusted. */
+  readonly agents: () => ReturnType<typeof actingAgents>;
   /** Checks the arguments of tools. */
   readonly validator: Validator;
   /** Names of all tools that there may be: rules and hooks may be about them. */
@@ -230,6 +231,7 @@ export async function rightsFor(
     // What is left out was shown before the plugin was trusted.
     ...plugins.flatMap((plugin) => pluginHooks?.(plugin, folder, knownTools, () => {}) ?? []),
   ];
+  let agents: ReturnType<typeof actingAgents> | null = null;
   /** What is to be said beside a question about a command; null for nothing. */
   const aboutCommands = (): Promise<string | null> => exposureOf(guard.keys, settings.sandbox);
   return {
@@ -237,6 +239,7 @@ export async function rightsFor(
     permissions,
     hooks,
     plugins,
+    agents: () => (agents ??= actingAgents(io, { folder, isTrusted, plugins })),
     knownTools,
     validator: re2Validator(),
     isTrusted,
@@ -263,15 +266,15 @@ const SOMETIMES = ['agent', 'recall', 'skill', 'skill_file', 'task_output', 'tas
 
 /** The tools over a folder, with that of the agents which files define. Whoever names the tools gets no other one. */
 export async function withAgents(
-  { toolsIn, permissions, knownTools, isTrusted, plugins }: Awaited<ReturnType<typeof rightsFor>>,
-  { io, ...parts }: Pick<AgentParts, 'model' | 'loadModel' | 'note'> & { readonly io: CliIo },
+  rights: Pick<Rights, 'toolsIn' | 'permissions' | 'knownTools' | 'agents'>,
+  parts: Pick<AgentParts, 'model' | 'loadModel' | 'note'>,
   request: RunRequest,
-  folder: string,
   root: string,
 ): Promise<readonly Tool[]> {
-  const tools = toolsIn(root);
+  const { permissions, knownTools } = rights;
+  const tools = rights.toolsIn(root);
   if (request.tools !== undefined) return tools;
-  const agents = await asTool(io, { folder, isTrusted, plugins, tools, permissions, knownTools, ...parts });
+  const agents = await asTool(await rights.agents(), { tools, permissions, knownTools, ...parts });
   return agents ? [...tools, agents] : tools;
 }
 

@@ -20,10 +20,6 @@ import { plainLine } from '../asking/plain-text.ts';
 
 /** What the agents of files are made with: what the agent that may start them has. */
 export interface AgentParts {
-  readonly folder: string;
-  /** Whether the folder's own definitions act. */
-  readonly isTrusted: boolean;
-  readonly plugins: readonly Plugin[];
   readonly model: Model;
   readonly tools: readonly Tool[];
   readonly permissions: PermissionOptions;
@@ -33,8 +29,16 @@ export interface AgentParts {
   readonly note: (text: string) => void;
 }
 
-/** The tool `agent` with the agents that the user's files and the folder's define; null when there are none. */
-export async function asTool(io: Pick<CliIo, 'env' | 'cwd'>, parts: AgentParts): Promise<Tool | null> {
+/** The agents of plugins, of the user's files and of the folder's, of which the later ones win. */
+export async function actingAgents(
+  io: Pick<CliIo, 'env' | 'cwd'>,
+  parts: {
+    readonly folder: string;
+    /** Whether the folder's own definitions act. */
+    readonly isTrusted: boolean;
+    readonly plugins: readonly Plugin[];
+  },
+): Promise<AgentFiles> {
   const config = configFolder(io);
   const home = io.env['HOME'];
   const places = [
@@ -42,13 +46,17 @@ export async function asTool(io: Pick<CliIo, 'env' | 'cwd'>, parts: AgentParts):
     ...(config === null ? [] : [join(config, 'agents')]),
   ];
   const ofPlugins = await readAgents(parts.plugins.flatMap(({ agents }) => agents));
-  const own = merged([ofPlugins, ...(await Promise.all(places.map(readAgentFiles)))]);
+  const own = await Promise.all(places.map(readAgentFiles));
   const theirs = PROJECT_AGENTS.map((path) => join(parts.folder, path)).filter((path) => !places.includes(path));
-  const project = merged(parts.isTrusted ? await Promise.all(theirs.map(readAgentFiles)) : []);
-  for (const problem of [...own.problems, ...project.problems]) parts.note(plainLine(problem, 300));
+  const project = parts.isTrusted ? await Promise.all(theirs.map(readAgentFiles)) : [];
+  return merged([ofPlugins, ...own, ...project]);
+}
+
+/** The tool `agent` with these agents; null when there are none. */
+export async function asTool({ agents, problems }: AgentFiles, parts: AgentParts): Promise<Tool | null> {
+  for (const problem of problems) parts.note(plainLine(problem, 300));
   const definitions = new Map<string, SubAgentDefinition>();
-  // The folder's agent of a name takes the place of the user's.
-  for (const file of [...own.agents, ...project.agents]) {
+  for (const file of agents) {
     const definition = await definitionOf(file, parts);
     if (definition) definitions.set(file.name, definition);
   }
