@@ -91,6 +91,30 @@ describe('blobs in S3', () => {
     });
   });
 
+  it('stay when they are put again, however late their removal comes to the server', async () => {
+    await using w = await world();
+    let late: (() => Promise<unknown>) | null = null;
+    const http: typeof fetchOnce = async (request) => {
+      if (request.method !== 'DELETE' || late !== null || request.url.includes('/removing/')) return fetchOnce(request);
+      late = () => fetchOnce(request);
+      throw new Error('The connection was lost.');
+    };
+    const [sweeping, blobs] = [s3Blobs({ ...w.options, http }), s3Blobs(w.options)];
+    const { id } = await blobs.put(Buffer.from('a'));
+    await w.clock.advance(10_000);
+    const all = { olderThanMs: 5000, inUse: new Set<string>() };
+    await expect(sweeping.sweep(all)).rejects.toMatchObject({ code: 'blob_failed' });
+    expect(await blobs.put(Buffer.from('a'))).toEqual({ id, size: 1 });
+    await (late as (() => Promise<unknown>) | null)?.();
+    expect(Buffer.from(await readBlob(blobs, id)).toString()).toBe('a');
+    expect(await blobs.size(id)).toBe(1);
+    // Where it is now, it is swept as it was before.
+    await w.clock.advance(10_000);
+    expect(await blobs.sweep({ ...all, inUse: new Set([id]) })).toEqual({ removed: 0, removedBytes: 0, kept: 1 });
+    expect(await blobs.sweep(all)).toEqual({ removed: 1, removedBytes: 1, kept: 0 });
+    await expect(readBlob(blobs, id)).rejects.toMatchObject({ code: 'blob_not_found' });
+  });
+
   it('are swept page by page', async () => {
     const page = (name: string, next: string): string =>
       `<ListBucketResult><IsTruncated>${next !== ''}</IsTruncated>${next}<Contents><Key>blobs/sha256-${name.repeat(64)}` +

@@ -1,5 +1,5 @@
 import { systemClock, TreadleError, type Blobs, type Clock, type Http } from '@treadle/core';
-import type { BlobContent, BlobRef, BlobSweep, BlobSweepReport } from '@treadle/core/ports';
+import type { BlobContent, BlobRef, BlobSweep, BlobSweepReport, HttpResponse } from '@treadle/core/ports';
 import { blobErrors, blobIdOf, isBlobId } from '@treadle/core/ports';
 import { createHash, randomUUID } from 'node:crypto';
 import { ask, fetchOnce, list, textOf, type Bucket, type S3Credentials } from './client.ts';
@@ -24,8 +24,17 @@ interface Place extends Bucket {
 }
 
 const PUT_AT = 'x-amz-meta-put-at';
-/** Who removes a blob has a mark beside it for so long at most, by the server's clock. */
-const MARK_MS = 60_000;
+/**
+ * Who removes an object has a mark beside it for so long at most, by the server's clock. A request that was signed longer than
+ * 15 minutes ago is refused, so one that is late comes while there is a mark, or is without effect.
+ */
+const MARK_MS = 20 * 60_000;
+/** Milliseconds after its mark in which an object may be removed. */
+const REMOVE_WITHIN_MS = 60_000;
+/** Where a blob may be: in the second place while it is removed from the first. */
+const PLACES = ['', '.2'];
+const MOST_TRIES = 20;
+const WAIT_MS = 500;
 
 /**
  * Blobs in a bucket of S3, or of a server that speaks its protocol, for any number of processes. A blob is held in memory
@@ -53,7 +62,7 @@ export function s3Blobs(options: S3BlobsOptions): Blobs {
     backend: 's3',
     put: (content, { maxBytes = Number.POSITIVE_INFINITY } = {}) => put(place, content, maxBytes),
     read: (id) => read(place, id),
-    size: async (id) => (isBlobId(id) ? ((await head(place, id))?.size ?? null) : null),
+    size: async (id) => (isBlobId(id) ? sizeOf(place, id) : null),
     sweep: (sweep) => sweepBucket(place, sweep),
   };
 }
@@ -61,12 +70,16 @@ export function s3Blobs(options: S3BlobsOptions): Blobs {
 async function put(place: Place, content: BlobContent, maxBytes: number): Promise<BlobRef> {
   const body = await bytesOf(content, maxBytes);
   const id = blobIdOf(createHash('sha256').update(body).digest('hex'));
-  // A sweep marks a blob, looks at its age, and removes it. A blob that is there, and isn't marked, stays.
-  do {
+  // A sweep marks an object, looks at its age, and removes it. One that is there, and isn't marked, stays.
+  for (let tried = 0; tried < MOST_TRIES; tried += 1) {
+    // Whoever has died while it removed one leaves its mark.
+    if (tried >= PLACES.length) await new Promise<void>((resolve) => void place.clock.after(WAIT_MS, resolve));
+    const name = `${id}${PLACES[tried % PLACES.length]}`;
     const headers = { [PUT_AT]: String(place.clock.now()) };
-    await textOf(await ask(place, { method: 'PUT', key: `${place.prefix}${id}`, headers, body }));
-  } while ((await isMarked(place, id)) || (await head(place, id)) === null);
-  return { id, size: body.length };
+    await textOf(await ask(place, { method: 'PUT', key: `${place.prefix}${name}`, headers, body }));
+    if (!(await isMarked(place, name)) && (await head(place, name)) !== null) return { id, size: body.length };
+  }
+  throw new TreadleError('blob_failed', `The blob ${id} is being removed from the S3 bucket. Put it again later.`);
 }
 
 async function bytesOf(content: BlobContent, maxBytes: number): Promise<Uint8Array> {
@@ -83,11 +96,8 @@ async function bytesOf(content: BlobContent, maxBytes: number): Promise<Uint8Arr
 
 async function* read(place: Place, id: string): AsyncGenerator<Uint8Array> {
   if (!isBlobId(id)) throw blobErrors.notFound(id);
-  const response = await ask(place, { method: 'GET', key: `${place.prefix}${id}` });
-  if (response.status === 404) {
-    await textOf(response);
-    throw blobErrors.notFound(id);
-  }
+  const response = await found(place, id);
+  if (!response) throw blobErrors.notFound(id);
   const hash = createHash('sha256');
   for await (const piece of response.body) {
     hash.update(piece);
@@ -96,14 +106,31 @@ async function* read(place: Place, id: string): AsyncGenerator<Uint8Array> {
   if (blobIdOf(hash.digest('hex')) !== id) throw blobErrors.corrupt(id);
 }
 
+async function found(place: Place, id: string): Promise<HttpResponse | null> {
+  for (const where of PLACES) {
+    const response = await ask(place, { method: 'GET', key: `${place.prefix}${id}${where}` });
+    if (response.status !== 404) return response;
+    await textOf(response);
+  }
+  return null;
+}
+
+async function sizeOf(place: Place, id: string): Promise<number | null> {
+  for (const where of PLACES) {
+    const there = await head(place, `${id}${where}`);
+    if (there) return there.size;
+  }
+  return null;
+}
+
 interface Head {
   readonly size: number;
   /** Milliseconds since 1970: by the clock of who put it last. */
   readonly putAt: number;
 }
 
-async function head(place: Place, id: string): Promise<Head | null> {
-  const response = await ask(place, { method: 'HEAD', key: `${place.prefix}${id}` });
+async function head(place: Place, name: string): Promise<Head | null> {
+  const response = await ask(place, { method: 'HEAD', key: `${place.prefix}${name}` });
   await textOf(response);
   if (response.status === 404) return null;
   const { headers } = response;
@@ -114,10 +141,10 @@ async function head(place: Place, id: string): Promise<Head | null> {
   };
 }
 
-const marksOf = ({ prefix }: Place, id: string): string => `${prefix}removing/${id}/`;
+const marksOf = ({ prefix }: Place, name: string): string => `${prefix}removing/${name}/`;
 
-async function isMarked(place: Place, id: string): Promise<boolean> {
-  for await (const { objects, now } of list(place, marksOf(place, id)))
+async function isMarked(place: Place, name: string): Promise<boolean> {
+  for await (const { objects, now } of list(place, marksOf(place, name)))
     if (objects.some(({ modifiedAt }) => now - modifiedAt < MARK_MS)) return true;
   return false;
 }
@@ -127,10 +154,11 @@ async function sweepBucket(place: Place, { olderThanMs, inUse }: BlobSweep): Pro
   const { clock, prefix } = place;
   for await (const { objects } of list(place, `${prefix}sha256-`)) {
     for (const { key, size, modifiedAt } of objects) {
-      const id = key.slice(prefix.length);
+      const name = key.slice(prefix.length);
+      const id = name.replace(/\.2$/, '');
       if (!isBlobId(id)) continue;
       const mayGo = !inUse.has(id) && modifiedAt + olderThanMs <= clock.now();
-      if (mayGo && (await remove(place, id, olderThanMs))) {
+      if (mayGo && (await remove(place, name, olderThanMs))) {
         report.removed += 1;
         report.removedBytes += size;
       } else report.kept += 1;
@@ -139,19 +167,17 @@ async function sweepBucket(place: Place, { olderThanMs, inUse }: BlobSweep): Pro
   return report;
 }
 
-/** Removes a blob that is still old once it is marked. */
-async function remove(place: Place, id: string, olderThanMs: number): Promise<boolean> {
-  const mark = `${marksOf(place, id)}${randomUUID()}`;
+/** Removes an object that is still old once it is marked. Its mark stays where nobody knows whether it was removed yet. */
+async function remove(place: Place, name: string, olderThanMs: number): Promise<boolean> {
+  const mark = `${marksOf(place, name)}${randomUUID()}`;
   const at = performance.now();
   await textOf(await ask(place, { method: 'PUT', key: mark, body: new Uint8Array() }));
-  try {
-    const found = await head(place, id);
-    const isOld = found !== null && found.putAt + olderThanMs <= place.clock.now();
-    // A mark that is nearly over protects nobody.
-    if (!isOld || performance.now() - at > MARK_MS / 2) return false;
-    await textOf(await ask(place, { method: 'DELETE', key: `${place.prefix}${id}` }));
-    return true;
-  } finally {
-    await textOf(await ask(place, { method: 'DELETE', key: mark }));
-  }
+  const found = await head(place, name);
+  const isOld = found !== null && found.putAt + olderThanMs <= place.clock.now();
+  // A mark that is nearly over protects nobody.
+  const mayGo = isOld && performance.now() - at < REMOVE_WITHIN_MS;
+  // Once: of several requests one may be answered, and another come late.
+  if (mayGo) await textOf(await ask(place, { method: 'DELETE', key: `${place.prefix}${name}` }, 1));
+  await textOf(await ask(place, { method: 'DELETE', key: mark }));
+  return mayGo;
 }

@@ -40,9 +40,9 @@ const ATTEMPTS = 3;
 const NOTHING = new Uint8Array();
 
 /** One request, tried again where the server or the connection fails. A missing object is an answer, every other refusal an error. */
-export async function ask(bucket: Bucket, call: Call): Promise<HttpResponse> {
+export async function ask(bucket: Bucket, call: Call, attempts = ATTEMPTS): Promise<HttpResponse> {
   for (let attempt = 1; ; attempt += 1) {
-    const last = attempt === ATTEMPTS;
+    const last = attempt === attempts;
     try {
       const response = await send(bucket, call);
       if (response.status < 300 || response.status === 404) return response;

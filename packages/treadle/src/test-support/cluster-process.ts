@@ -1,15 +1,14 @@
 // A server in a process of its own, to be killed, stopped and restarted: `cluster-process.ts {journal, world, leaseMs}`.
-import { asTool, defineAgent, defineTool, type Journal, type Model } from '@treadle/core';
+import { asTool, defineAgent, defineTool, type Model } from '@treadle/core';
 import { serve } from '@treadle/server';
-import { sqliteJournal } from '@treadle/store';
-import { postgresJournal } from '@treadle/store/postgres';
 import { appendFileSync } from 'node:fs';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
+import { openJournal } from './cluster.ts';
 
 /** What a server process is started with. */
 export interface ClusterProcess {
-  /** The path of an SQLite file, or the URL of a database. */
+  /** The path of an SQLite file (`….db`) or of a folder, or the URL of a database. */
   readonly journal: string;
   /** The file that has what its tools did. */
   readonly world: string;
@@ -19,13 +18,6 @@ export interface ClusterProcess {
 }
 
 const given = JSON.parse(process.argv[2] ?? '{}') as ClusterProcess;
-
-const openJournal = ({ journal, leaseMs }: ClusterProcess): Journal => {
-  const lease = leaseMs === undefined ? {} : { leaseMs };
-  return journal.startsWith('postgres:')
-    ? postgresJournal({ connection: journal, maxConnections: 4, ...lease })
-    : sqliteJournal({ path: journal, ...lease });
-};
 
 const note = (...what: readonly string[]): void =>
   appendFileSync(given.world, `${[process.pid, Date.now(), ...what].join(' ')}\n`);

@@ -1,5 +1,5 @@
 import type { DurableEvent, Journal } from '@treadle/core';
-import { sqliteJournal } from '@treadle/store';
+import { fileJournal, sqliteJournal } from '@treadle/store';
 import { postgresJournal } from '@treadle/store/postgres';
 import { logOf } from '@treadle/testing';
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -41,12 +41,22 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
-/** Servers on an SQLite file of their own (`sqlite`), or on the database of a URL. */
+/** The journal of a process. */
+export function openJournal({ journal, leaseMs }: Pick<ClusterProcess, 'journal' | 'leaseMs'>): Journal {
+  const lease = leaseMs === undefined ? {} : { leaseMs };
+  if (journal.startsWith('postgres:')) return postgresJournal({ connection: journal, maxConnections: 4, ...lease });
+  return journal.endsWith('.db')
+    ? sqliteJournal({ path: journal, ...lease })
+    : fileJournal({ folder: journal, ...lease });
+}
+
+/** Servers on an SQLite file or a folder of their own (`sqlite`, `files`), or on the database of a URL. */
 export function createCluster(where: string, options: { readonly workMs: number; readonly leaseMs?: number }): Cluster {
   const folder = mkdtempSync(join(tmpdir(), 'treadle-cluster-'));
   const world = join(folder, 'world');
-  const given: ClusterProcess = { journal: where === 'sqlite' ? join(folder, 'journal.db') : where, world, ...options };
-  const journal = where === 'sqlite' ? sqliteJournal({ path: given.journal }) : postgresJournal({ connection: where });
+  const place = { sqlite: join(folder, 'journal.db'), files: join(folder, 'journal') }[where] ?? where;
+  const given: ClusterProcess = { journal: place, world, ...options };
+  const journal = openJournal(given);
   const members = new Set<Member>();
 
   async function member(): Promise<Member> {

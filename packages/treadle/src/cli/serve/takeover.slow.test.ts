@@ -23,7 +23,7 @@ async function clusterOn(
   kind: string,
   options: { readonly workMs: number; readonly leaseMs?: number },
 ): Promise<Cluster> {
-  const cluster = createCluster(kind === 'sqlite' ? 'sqlite' : await server.database(), options);
+  const cluster = createCluster(kind === 'postgres' ? await server.database() : kind, options);
   onTestFinished(() => cluster.close());
   return cluster;
 }
@@ -39,7 +39,7 @@ const startsOf = (cluster: Cluster, tool: string): string[] =>
 
 const KINDS = ['reply', 'safe', 'never', 'ask', 'child', 'expiry', 'task', 'title'] as const;
 
-describe.each(['sqlite', 'postgres'])('two servers on one journal: %s', (kind) => {
+describe.each(['sqlite', 'files', 'postgres'])('two servers on one journal: %s', (kind) => {
   it(
     'kill -9 at work: everything goes on in the other, without a client',
     { timeout: 120_000 + KILLS * 20_000 },
@@ -131,7 +131,8 @@ describe.each(['sqlite', 'postgres'])('two servers on one journal: %s', (kind) =
     expect(drives).toBeGreaterThan(ids.length);
   });
 
-  it(
+  // One that is stopped while it has the lock of a log keeps that log, until it goes on or ends.
+  it.skipIf(kind === 'files')(
     'a process that is stopped starts nothing after its lease, and works on afterwards',
     { timeout: 60_000 + STOPS * 40_000 },
     async () => {
@@ -175,18 +176,22 @@ describe.each(['sqlite', 'postgres'])('two servers on one journal: %s', (kind) =
     },
   );
 
-  it('a process that computes for 5 s is not taken for dead', { timeout: 60_000 }, async () => {
-    const cluster = await clusterOn(kind, { workMs: 5000 });
-    const [a, b] = [await cluster.member(), await cluster.member()];
-    b.child.kill('SIGSTOP');
-    await a.start('s', 'Do: busy');
-    await cluster.until('it computes', () => startsOf(cluster, 'busy').length === 1);
-    b.child.kill('SIGCONT');
-    await cluster.until('it ends', async () => isOver(await cluster.log('s')));
-    const owners = (await cluster.log('s')).flatMap((event) => (event.type === 'drive_started' ? [event.owner] : []));
-    expect(owners).toEqual([`process ${a.pid}`]);
-    expect(startsOf(cluster, 'busy')).toHaveLength(1);
-  });
+  it.skipIf(kind === 'files')(
+    'a process that computes for 5 s is not taken for dead',
+    { timeout: 60_000 },
+    async () => {
+      const cluster = await clusterOn(kind, { workMs: 5000 });
+      const [a, b] = [await cluster.member(), await cluster.member()];
+      b.child.kill('SIGSTOP');
+      await a.start('s', 'Do: busy');
+      await cluster.until('it computes', () => startsOf(cluster, 'busy').length === 1);
+      b.child.kill('SIGCONT');
+      await cluster.until('it ends', async () => isOver(await cluster.log('s')));
+      const owners = (await cluster.log('s')).flatMap((event) => (event.type === 'drive_started' ? [event.owner] : []));
+      expect(owners).toEqual([`process ${a.pid}`]);
+      expect(startsOf(cluster, 'busy')).toHaveLength(1);
+    },
+  );
 
   it(
     'ten prompts through B while a task of A runs: it is begun, ended and told once',
