@@ -4,18 +4,7 @@ import { serve } from '@treadle/server';
 import { appendFileSync } from 'node:fs';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
-import { openJournal } from './cluster.ts';
-
-/** What a server process is started with. */
-export interface ClusterProcess {
-  /** The path of an SQLite file (`….db`) or of a folder, or the URL of a database. */
-  readonly journal: string;
-  /** The file that has what its tools did. */
-  readonly world: string;
-  /** Milliseconds that each tool and each reply takes. */
-  readonly workMs: number;
-  readonly leaseMs?: number;
-}
+import { openJournal, type ClusterProcess } from './cluster-journal.ts';
 
 const given = JSON.parse(process.argv[2] ?? '{}') as ClusterProcess;
 

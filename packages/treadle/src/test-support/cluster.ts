@@ -1,6 +1,4 @@
 import type { DurableEvent, Journal } from '@treadle/core';
-import { fileJournal, sqliteJournal } from '@treadle/store';
-import { postgresJournal } from '@treadle/store/postgres';
 import { logOf } from '@treadle/testing';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
-import type { ClusterProcess } from './cluster-process.ts';
+import { openJournal, type ClusterProcess } from './cluster-journal.ts';
 
 /** A server in a process of its own. */
 export interface Member {
@@ -39,15 +37,6 @@ export interface Cluster {
   /** Waits until it holds, at most so long. */
   until(what: string, holds: () => boolean | Promise<boolean>, ms?: number): Promise<void>;
   close(): Promise<void>;
-}
-
-/** The journal of a process. */
-export function openJournal({ journal, leaseMs }: Pick<ClusterProcess, 'journal' | 'leaseMs'>): Journal {
-  const lease = leaseMs === undefined ? {} : { leaseMs };
-  if (journal.startsWith('postgres:')) return postgresJournal({ connection: journal, maxConnections: 4, ...lease });
-  return journal.endsWith('.db')
-    ? sqliteJournal({ path: journal, ...lease })
-    : fileJournal({ folder: journal, ...lease });
 }
 
 /** Servers on an SQLite file or a folder of their own (`sqlite`, `files`), or on the database of a URL. */
