@@ -1,6 +1,13 @@
 import type { DurableEvent, TreadleError } from '@treadle/core';
 import type { DurableEventBody } from '@treadle/core/events';
-import { type ListOptions, type SessionFacts, type SessionPage, upToDate } from '@treadle/core/journal';
+import {
+  standingOf,
+  upToDate,
+  type ListOptions,
+  type Rest,
+  type SessionFacts,
+  type SessionPage,
+} from '@treadle/core/journal';
 import { MAX_ENVELOPE_DEPTH, parseJson } from '@treadle/core/json';
 
 // What the journals in databases make of their rows. A client may give big numbers as text.
@@ -80,6 +87,9 @@ export interface ListRow {
   readonly seq: number | string;
   /** JSON; null for a session of the time before there were any. */
   readonly facts: string | null;
+  /** How it was left, and JSON of what it waits for; null for one that another session drives. */
+  readonly status: Rest['status'] | null;
+  readonly waitsFor: string | null;
 }
 
 /** What a cursor says: the time of the last session that was shown, and its row. */
@@ -99,6 +109,8 @@ export function pageOf(rows: readonly ListRow[], limit: number): SessionPage {
       ...(row.agentId !== null && { agentId: row.agentId }),
       ...(row.firstPrompt !== null && { firstPrompt: row.firstPrompt }),
       ...(row.facts !== null && (parseJson(row.facts) as SessionFacts)),
+      ...(row.status !== null &&
+        standingOf({ status: row.status, waitsFor: parseJson(row.waitsFor ?? '[]') as unknown as Rest['waitsFor'] })),
       ...(row.parentId !== null && { parent: { sessionId: row.parentId, seq: Number(row.base) } }),
     })),
     ...(last && rows.length > limit && { cursor: `${last.updatedAt}.${last.id}` }),

@@ -84,6 +84,13 @@ export interface SessionSummary {
   readonly title?: string;
   /** Its own, as its title is: sorted, each once; absent when there are none. */
   readonly tags?: readonly string[];
+  /**
+   * `running` while somebody drives it or is to go on with it, `paused` while it waits for somebody; absent at rest, and where
+   * another session drives it.
+   */
+  readonly status?: 'running' | 'paused';
+  /** What a paused session waits for, each kind once. */
+  readonly waitsFor?: Rest['waitsFor'];
   /** The session whose place it took after a time of inactivity. */
   readonly previous?: PreviousSession;
   /** Present where the journal has noticed that its log is damaged: what is wrong. The rest is what could still be read. */

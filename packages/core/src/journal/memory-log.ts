@@ -1,5 +1,5 @@
 import type { DurableEvent, DurableEventBody } from '../events/events.ts';
-import type { Owner } from './journal.ts';
+import type { Owner, Rest } from './journal.ts';
 import { changesFacts, factsAfter, type SessionFacts } from './session-facts.ts';
 import { firstPromptOf, isDrivenElsewhere } from './support.ts';
 
@@ -24,8 +24,8 @@ export interface Log {
   /** Where inputs were posted, by key. */
   readonly keys: Map<string, number>;
   readonly snapshots: Map<number, string>;
-  /** What it waits for, and since when it is due; null for one that another session drives. */
-  wake: { dueAt: number | null } | null;
+  /** How it was left, and since when it is due; null for one that another session drives. */
+  wake: (Pick<Rest, 'status' | 'waitsFor'> & { readonly dueAt: number | null }) | null;
 }
 
 export const seqOf = (log: Log): number => log.base + log.own.length;

@@ -14,7 +14,7 @@ import type {
 } from './journal.ts';
 import { addEvent, reading, seqOf, type Log } from './memory-log.ts';
 import { factsAfter } from './session-facts.ts';
-import { agentIdOf, dueAfter, journalErrors, thinSnapshots } from './support.ts';
+import { agentIdOf, dueAfter, journalErrors, standingOf, thinSnapshots } from './support.ts';
 
 function summaryOf(log: Log): SessionSummary {
   return {
@@ -26,6 +26,7 @@ function summaryOf(log: Log): SessionSummary {
     ...(log.firstPrompt && { firstPrompt: log.firstPrompt.text }),
     ...(log.parent && { parent: { sessionId: log.parent.log.sessionId, seq: log.parent.seq } }),
     ...log.facts,
+    ...(log.wake && standingOf(log.wake)),
   };
 }
 
@@ -131,7 +132,7 @@ function addLog(
     holder: undefined,
     keys: new Map(),
     snapshots: new Map(),
-    wake: { dueAt: null },
+    wake: { dueAt: null, status: 'idle', waitsFor: [] },
   };
   log.lastAppended = addEvent(log, first).seq;
   logs.set(sessionId, log);
@@ -141,7 +142,7 @@ function take(log: Log, owner: Owner): Claim {
   if (log.holder && log.holder.id !== owner.id) throw journalErrors.busy(log.sessionId, log.holder);
   const epoch = ++log.epoch;
   log.holder = owner;
-  becomesDue(log, 0);
+  if (log.wake) log.wake = { dueAt: 0, status: 'running', waitsFor: [] };
   return {
     sessionId: log.sessionId,
     epoch,
@@ -151,14 +152,16 @@ function take(log: Log, owner: Owner): Claim {
     release: async (rest) => {
       if (log.epoch !== epoch || !log.holder) return;
       log.holder = undefined;
-      if (rest && log.wake) log.wake.dueAt = dueAfter(rest, seqOf(log), 0);
+      if (!rest || !log.wake) return;
+      const { status, waitsFor } = rest;
+      log.wake = { dueAt: dueAfter(rest, seqOf(log), 0), status, waitsFor };
     },
   };
 }
 
 /** A session that is due stays due since then. */
-function becomesDue({ wake }: Log, at: number): void {
-  if (wake) wake.dueAt = Math.min(wake.dueAt ?? at, at);
+function becomesDue(log: Log, at: number): void {
+  if (log.wake) log.wake = { ...log.wake, dueAt: Math.min(log.wake.dueAt ?? at, at) };
 }
 
 function dueIn({ logs, closed }: Store, { before, limit = 50, agents }: DueOptions): readonly DueSession[] {

@@ -1,7 +1,7 @@
 import type { DurableEventBody, SessionInput } from '../events/events.ts';
 import { TreadleError } from '../errors.ts';
 import { isDeep, isDeepText, MAX_ENVELOPE_DEPTH, TOO_DEEP } from '../json.ts';
-import type { Owner, Rest } from './journal.ts';
+import type { Owner, Rest, SessionSummary } from './journal.ts';
 
 const FIRST_PROMPT_LENGTH = 120;
 
@@ -108,3 +108,12 @@ export const journalErrors = {
     }),
   closed: (): TreadleError => new TreadleError('journal_failed', 'The journal is closed.'),
 };
+
+/** What a list says of how a session was left. */
+export const standingOf = ({
+  status,
+  waitsFor,
+}: Pick<Rest, 'status' | 'waitsFor'>): Pick<SessionSummary, 'status' | 'waitsFor'> => ({
+  ...(status !== 'idle' && { status }),
+  ...(status === 'paused' && { waitsFor }),
+});

@@ -2,6 +2,7 @@
 import process from 'node:process';
 import { createSession, defineAgent, defineTool, memoryJournal, type DurableEvent, type Model } from '@treadle/core';
 import type { DurableEventBody } from '@treadle/core/events';
+import type { SessionPage } from '@treadle/core/journal';
 import { UNKNOWN_USAGE } from '@treadle/core/model';
 import { logOf } from '@treadle/testing';
 import { expect, it, onTestFinished } from 'vitest';
@@ -65,8 +66,27 @@ it(
       await claim.release({ seen, wakeAt: dueAt(index), status: 'paused', waitsFor: ['approval'] });
     }
     expect(Date.now(), 'all sleep before the first has its time').toBeLessThan(begin);
-    const serving = await serve({ agents: [agent], journal });
+    // What is open has been read.
+    let opened = 0;
+    const read: typeof journal.read = (id, from) => {
+      opened += 1;
+      return journal.read(id, from);
+    };
+    const serving = await serve({ agents: [agent], journal: { ...journal, read } });
     onTestFinished(async () => void (await serving.close(0)));
+    const statuses: string[] = [];
+    const headers = { authorization: `Bearer ${serving.token}` };
+    for (let cursor: string | undefined = ''; cursor !== undefined;) {
+      const response = await fetch(`${serving.url}/v1/sessions?limit=100&cursor=${cursor}`.replace(/&cursor=$/, ''), {
+        headers,
+      });
+      const page = (await response.json()) as SessionPage;
+      statuses.push(...page.sessions.map(({ status, waitsFor = [] }) => [status, ...waitsFor].join(' ')));
+      ({ cursor } = page);
+    }
+    expect(statuses).toEqual(Array(SLEEPING).fill('paused approval'));
+    expect(Date.now(), 'all are listed before the first has its time').toBeLessThan(begin);
+    expect(opened, 'neither the start nor a list opens a session').toBe(0);
     await new Promise((resolve) => void setTimeout(resolve, begin + WINDOW_MS + 3 * LATE_MS - Date.now()));
     const lates: number[] = [];
     for (let index = 0; index < EXPIRING; index += 1) {

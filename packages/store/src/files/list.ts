@@ -1,7 +1,9 @@
 import type { TreadleError } from '@treadle/core';
-import type { ListOptions, SessionPage, SessionSummary } from '@treadle/core/journal';
+import { standingOf, type ListOptions, type SessionPage, type SessionSummary } from '@treadle/core/journal';
+import { join } from 'node:path';
 import { codeOf } from '../errors.ts';
 import { damageOf, namedLogs } from './folder.ts';
+import { readLease } from './lease.ts';
 import { refreshNamed, type LogFile } from './log.ts';
 import { openLog, type Logs } from './logs.ts';
 
@@ -37,9 +39,17 @@ export async function listSessions(
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   return {
-    sessions: shown.map(({ summary }) => summary),
+    sessions: await Promise.all(
+      shown.map(async ({ log, summary }) => ({ ...summary, ...(await standingIn(logs, log)) })),
+    ),
     ...(last && rows.length > limit ? { cursor: `${last.summary.updatedAt}|${last.log}` } : {}),
   };
+}
+
+/** How a session was left. What is wrong with its lease is told to whoever drives it. */
+async function standingIn({ layout }: Logs, log: string): Promise<Pick<SessionSummary, 'status' | 'waitsFor'>> {
+  const lease = await readLease(layout.fs, join(layout.logs, log)).catch(() => null);
+  return lease?.wake ? standingOf(lease.wake) : {};
 }
 
 /** Damage of one session hides none of the others: its row says so. Null for a session that was removed meanwhile. */

@@ -57,10 +57,12 @@ export async function listSessions(sql: Query, schema: string, options: ListOpti
     ))
     select session.id, session.name as "sessionId", session.created_at as "createdAt",
       head.updated_at as "updatedAt", session.agent_id as "agentId", session.first_prompt as "firstPrompt",
-      session.base, parent.name as "parentId", greatest(head.settled, last.seq) as seq, session.facts::text
+      session.base, parent.name as "parentId", greatest(head.settled, last.seq) as seq, session.facts::text,
+      wake.status, wake.waits_for as "waitsFor"
     from (select * from shown order by updated_at desc, session desc limit ${limit + 1}) as head
     join ${sql(schema)}.sessions as session on session.id = head.session
     left join ${sql(schema)}.sessions as parent on parent.id = session.parent
+    left join ${sql(schema)}.wakes as wake on wake.session = session.id
     left join lateral ${last} as last on true
     order by head.updated_at desc, head.session desc`;
   return pageOf(rows, limit);

@@ -76,10 +76,12 @@ const SOURCES = {
     ORDER BY id`,
   list: `
     SELECT s.id, s.session_id AS sessionId, s.created_at AS createdAt, s.agent_id AS agentId,
-      s.first_prompt AS firstPrompt, s.base, s.facts, p.session_id AS parentId, e.id & 0xffffffff AS seq, e.at AS updatedAt
+      s.first_prompt AS firstPrompt, s.base, s.facts, p.session_id AS parentId, e.id & 0xffffffff AS seq, e.at AS updatedAt,
+      w.status, w.waits_for AS waitsFor
     FROM sessions s
     JOIN events e ON e.id = (SELECT max(id) FROM events WHERE id < ((s.id + 1) << 32))
     LEFT JOIN sessions p ON p.id = s.parent
+    LEFT JOIN wakes w ON w.session = s.id
     WHERE s.removed = 0 AND (:agentId IS NULL OR s.agent_id = :agentId)
       AND (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(s.facts, '$.tags') WHERE json_each.value = :tag))
       AND (:updatedAt IS NULL OR e.at < :updatedAt OR (e.at = :updatedAt AND s.id < :id))

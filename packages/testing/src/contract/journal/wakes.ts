@@ -97,4 +97,22 @@ export const wakes: JournalCases = {
     await journal.create('gone', created('gone'));
     assert.deepEqual(await due(journal), []);
   },
+  async 'a list says what sessions are at, as they were left'({ journal }) {
+    const rows = async () =>
+      (await journal.list()).sessions.map(({ sessionId, status, waitsFor }) => [sessionId, status, waitsFor]);
+    const first = await begin(journal);
+    assert.deepEqual(await rows(), [['s', 'running', undefined]]);
+    await append(journal, first, 1, noted('a'));
+    await first.release(resting(2, 5000));
+    assert.deepEqual(await rows(), [['s', 'paused', ['approval']]]);
+    const second = await journal.claim('s', owner('b'));
+    assert.deepEqual(await rows(), [['s', 'running', undefined]], 'and no more what it waited for');
+    await second.release(resting(2));
+    assert.deepEqual(await rows(), [['s', undefined, undefined]]);
+    await journal.remove('s');
+    const spawnedBy = { sessionId: 'p', runId: 'r', callId: 'c', toolName: 't' };
+    await journal.create('child', created('child', 1, { spawnedBy }));
+    await journal.claim('child', owner('a'));
+    assert.deepEqual(await rows(), [['child', undefined, undefined]], 'the one that drives it says what it is at');
+  },
 };

@@ -1,4 +1,5 @@
 import { sessionsOf } from '@treadle/core';
+import type { SessionSummary } from '@treadle/core/journal';
 import { rewindFold, type RewindPoint } from '@treadle/core/projections';
 import { readFamily } from '@treadle/core/history';
 
@@ -23,13 +24,11 @@ export function sessionCommands(bench: Workbench): readonly SlashCommand[] {
       about: 'another session of this folder',
       async run(_, ui) {
         const { sessions } = await journal.list({ agentId: agentIdOf(place.folder), limit: 50 });
-        const items = await Promise.all(
-          sessions.map(async ({ sessionId, seq, title, firstPrompt, updatedAt }) => ({
-            value: sessionId,
-            text: plainLine(title ?? firstPrompt ?? '(empty)', 80),
-            about: `${await waitsFor(bench, sessionId, seq)}${new Date(updatedAt).toISOString().slice(0, 16).replace('T', ' ')}`,
-          })),
-        );
+        const items = sessions.map(({ sessionId, title, firstPrompt, updatedAt, ...standing }) => ({
+          value: sessionId,
+          text: plainLine(title ?? firstPrompt ?? '(empty)', 80),
+          about: `${standingText(standing)}${new Date(updatedAt).toISOString().slice(0, 16).replace('T', ' ')}`,
+        }));
         const chosen = await ui.pick('Sessions of this folder', items);
         if (chosen !== null) await ui.show(await bench.open(chosen));
       },
@@ -58,16 +57,10 @@ export function sessionCommands(bench: Workbench): readonly SlashCommand[] {
   ];
 }
 
-/** What a session waits for, by the end of its log. */
-async function waitsFor({ prepared: { journal } }: Workbench, sessionId: string, seq: number): Promise<string> {
-  let last = '';
-  for await (const event of journal.read(sessionId, Math.max(1, seq - 30))) {
-    if (event.type === 'run_paused')
-      last = event.reason === 'approval' ? 'waits for your approval · ' : 'waits for an answer · ';
-    else if (event.type === 'run_started' || event.type === 'turn_started') last = 'open · ';
-    else if (event.type === 'run_ended') last = '';
-  }
-  return last;
+function standingText({ status, waitsFor = [] }: Pick<SessionSummary, 'status' | 'waitsFor'>): string {
+  if (status === undefined) return '';
+  if (status === 'running') return 'open · ';
+  return waitsFor.includes('approval') ? 'waits for your approval · ' : 'waits for an answer · ';
 }
 
 async function rewind(bench: Workbench, ui: TerminalUi): Promise<void> {
