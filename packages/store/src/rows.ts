@@ -110,7 +110,7 @@ export function pageOf(rows: readonly ListRow[], limit: number): SessionPage {
       ...(row.firstPrompt !== null && { firstPrompt: row.firstPrompt }),
       ...(row.facts !== null && (parseJson(row.facts) as SessionFacts)),
       ...(row.status !== null &&
-        standingOf({ status: row.status, waitsFor: parseJson(row.waitsFor ?? '[]') as unknown as Rest['waitsFor'] })),
+        standingOf({ status: row.status, waitsFor: parseJson(row.waitsFor ?? '[]') as Rest['waitsFor'] })),
       ...(row.parentId !== null && { parent: { sessionId: row.parentId, seq: Number(row.base) } }),
     })),
     ...(last && rows.length > limit && { cursor: `${last.updatedAt}.${last.id}` }),
