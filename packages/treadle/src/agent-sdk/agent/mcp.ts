@@ -102,6 +102,6 @@ async function ofFiles({ io, folder, options, isTrusted, note }: ServerParts) {
   const terminal = { isThere: false, ask: async () => null, askSecret: async () => null };
   const stopped = new Promise<never>(() => {});
   if (!isTrusted && wanted.some(({ source }) => source === 'project'))
-    note(`${PROJECT_FILE} left alone: nobody has trusted this folder. treadle run --trust does.`);
+    note(`${PROJECT_FILE} left alone: nobody has trusted this folder. treadle run --trust does. [folder_not_trusted]`);
   return chosenServers(wanted, { folder: configRoot, io, isTrusted, terminal, stopped, note });
 }
