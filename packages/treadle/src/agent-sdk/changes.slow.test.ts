@@ -1,7 +1,7 @@
 // @module-tag slow
 
-import { readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
@@ -96,6 +96,33 @@ describe('settings that the client gives while the session is open', () => {
     asking.end();
     await running.ended;
     await record.matches('settings');
+  });
+});
+
+describe('settings that can not be read any more', () => {
+  it('are told in the result of each message, until they can', async () => {
+    await using w = await world(['One.', 'Two.']);
+    const asking = prompts();
+    const running = w.drive(asking, {
+      settingSources: ['user'],
+      ownServers: { clock: ownServer('clock', 'now', async () => 'noon') },
+    });
+    const messages = running[Symbol.asyncIterator]();
+    const resultOf = async (text: string): Promise<Json> => {
+      asking.say(text);
+      return last(await until(messages, 'result'));
+    };
+    expect(await resultOf('First.')).toMatchObject({ result: 'One.' });
+    const file = join(w.home, '.claude/settings.json');
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, '{');
+    await running.request('mcp_set_servers', { servers: { clock: { type: 'sdk', name: 'clock' } } });
+    for (const text of ['Second.', 'Third.'])
+      expect(await resultOf(text)).toMatchObject({ is_error: true, errors: [expect.stringContaining('is no JSON')] });
+    await writeFile(file, '{}');
+    expect(await resultOf('Fourth.')).toMatchObject({ result: 'Two.' });
+    asking.end();
+    expect((await running.ended).code).toBe(0);
   });
 });
 

@@ -11,7 +11,10 @@ interface Queued {
 
 /** What a conversation tells of itself. */
 export interface ConversationParts {
+  /** As it is now: `refresh` may open it anew. */
   readonly session: Session;
+  /** Takes what has changed since the last turn. */
+  readonly refresh: () => Promise<void>;
   /** What is left to spend, in US dollars; null for no limit. */
   readonly budget: () => number | null;
   /** How a run goes on that waits for somebody; null when nobody is there to answer. */
@@ -41,10 +44,10 @@ export function createConversation(parts: () => Promise<ConversationParts>): Con
   let working: Promise<void> | null = null;
 
   async function work(): Promise<void> {
-    let opened = await parts();
+    const opened = await parts();
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       try {
-        opened = await parts();
+        await opened.refresh();
         await turn(opened, next);
       } catch (error) {
         opened.failed(errorText(error));

@@ -1,4 +1,4 @@
-import { isDurable, openSession, type JsonObject, type Session } from '@treadle/core';
+import { isDurable, openSession, type JsonObject, type Session, type Tool } from '@treadle/core';
 import { hasEnded } from '@treadle/core/tools';
 
 import { realpath } from 'node:fs/promises';
@@ -13,11 +13,12 @@ import { pluginsFor } from './agent/plugins.ts';
 import type { Arguments } from './arguments.ts';
 import type { ClientServers } from './client/servers.ts';
 import type { Channel } from './lines/channel.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 import { readOptions } from './options.ts';
 import { keptWith, openFor, type Kept } from './resume.ts';
 import { initMessage } from './requests/init.ts';
 import type { Opened } from './requests/opened.ts';
-import { readSources, withVariables, type Sources } from './settings/sources.ts';
+import { modelOf, readSources, withVariables, type Sources } from './settings/sources.ts';
 import { transcriptFile } from './transcript-file.ts';
 import { messageProjection } from './wire/messages.ts';
 import { wireMode } from './wire/permissions.ts';
@@ -38,7 +39,7 @@ export async function openAll(given: OpeningParts, initialize: JsonObject): Prom
   const { channel, clients, emit } = given;
   const options = await readOptions(given.args, initialize, given.note);
   const folder = await realpath(given.io.cwd);
-  const flags: { settings: JsonObject } = { settings: {} };
+  const flags: Opened['flags'] = { settings: {}, inTurn: oneAtATime() };
   const sourcesWith = (own: JsonObject) =>
     readSources(folder, given.io, {
       sources: options.sources,
@@ -59,8 +60,7 @@ export async function openAll(given: OpeningParts, initialize: JsonObject): Prom
   };
   const transcript = options.save ? transcriptFile(given.io, folder) : null;
   const plugins = await pluginsFor(options, note);
-  const named = options.model ?? sources.settings.findLast(({ model }) => model !== undefined)?.model ?? '';
-  const model = switchedModel(await loadModel(named));
+  const model = switchedModel(await loadModel(options.model ?? modelOf(sources.settings)));
   const pool = await serversFor({ io, folder, options, clients, plugins, isTrusted: sources.isTrusted, note });
   let session: Session | null = null;
   const sessionId = (): string => session?.id ?? '';
@@ -68,16 +68,16 @@ export async function openAll(given: OpeningParts, initialize: JsonObject): Prom
   /** Whether the session goes on with another agent, which is neither an end nor a beginning. */
   let isMoving = false;
   let hasRun = false;
-  const build = (by: Sources): Promise<SdkAgent> =>
+  const build = (by: Sources, tools: readonly Tool[]): Promise<SdkAgent> =>
     buildAgent({
-      ...{ io, folder, options, channel, guard, loadModel, note, plugins, pool, model, sessionId, sources: by },
+      ...{ io, folder, options, channel, guard, loadModel, note, plugins, tools, model, sessionId, sources: by },
       transcriptPath: () => transcript?.path(sessionId()) ?? '',
       isMoving: () => isMoving,
       isBegun: hasRun,
     });
-  sdk = await build(sources);
-  let tools = pool.tools;
-  let settings = flags.settings;
+  /** What the session's agent was made with. */
+  let taken = { tools: pool.tools, settings: flags.settings };
+  sdk = await build(sources, taken.tools);
   let now = await openFor(options, sdk, kept, folder);
   session = now;
   const told = { mode: wireMode(sdk.agent.permissions.mode) };
@@ -91,6 +91,7 @@ export async function openAll(given: OpeningParts, initialize: JsonObject): Prom
   });
   for await (const event of kept.journal.read(now.id, 1)) projection.recall(event);
   let unsubscribe = subscribe();
+  let isOpen = true;
 
   function subscribe(): () => void {
     return now.subscribe((event) => {
@@ -108,19 +109,26 @@ export async function openAll(given: OpeningParts, initialize: JsonObject): Prom
 
   /** Between turns, and while nothing goes on in the background: that would end with the session's old agent. */
   async function refresh(): Promise<void> {
-    const isSame = settings === flags.settings && tools.length === pool.tools.length;
-    if (isSame && tools.every((tool, index) => tool === pool.tools[index])) return;
-    if (now.status !== 'idle' || now.tasks.list().some(({ status }) => !hasEnded(status))) return;
-    const next = await build(await sourcesWith(flags.settings));
+    const wanted = { tools: pool.tools, settings: flags.settings };
+    if (isOpen) {
+      const isSame = wanted.settings === taken.settings && wanted.tools.length === taken.tools.length;
+      if (isSame && wanted.tools.every((tool, index) => tool === taken.tools[index])) return;
+      if (now.status !== 'idle' || now.tasks.list().some(({ status }) => !hasEnded(status))) return;
+    }
+    const next = await build(await sourcesWith(wanted.settings), wanted.tools);
     isMoving = true;
     try {
+      // A try that fails below leaves it closed: the next turn opens it again.
+      isOpen = false;
       unsubscribe();
       await now.close();
       now = await openSession(next.agent, now.id, keptWith(kept));
+      isOpen = true;
     } finally {
       isMoving = false;
     }
-    [sdk, tools, settings, session] = [next, pool.tools, flags.settings, now];
+    // What has changed meanwhile is taken before the next turn.
+    [sdk, taken, session] = [next, wanted, now];
     unsubscribe = subscribe();
   }
 
@@ -133,10 +141,10 @@ export async function openAll(given: OpeningParts, initialize: JsonObject): Prom
     },
     ...{ options, kept, folder, projection, told, pool, flags, io, guard, loadModel, refresh },
     clients,
-    async take(changed) {
-      const { agent } = await build(await sourcesWith(changed));
-      flags.settings = changed;
-      return agent;
+    async agentWith(changed) {
+      const by = await sourcesWith(changed);
+      const { agent } = await build(by, pool.tools);
+      return { agent, settings: by.settings };
     },
   };
 }

@@ -72,16 +72,18 @@ export function createService(given: ServiceParts) {
 
   const conversation = createConversation(async (): Promise<ConversationParts> => {
     const now = await opened();
-    await now.refresh();
-    const { session, sdk, options, projection } = now;
-    const tell = (how: JsonObject): void => ended(how, session.id);
+    const { options, projection, refresh } = now;
+    const tell = (how: JsonObject): void => ended(how, now.session.id);
     return {
-      session,
+      get session() {
+        return now.session;
+      },
+      refresh,
       budget: () => (options.maxCost === undefined ? null : options.maxCost - projection.spent()),
       answer: (one) => answerPending(channel, one),
       failed: (message) => tell({ subtype: 'error_during_execution', is_error: true, errors: [guard.text(message)] }),
       done: (message) => tell({ subtype: 'success', is_error: false, result: message }),
-      expand: (text) => expandCommand({ commands: sdk.commandSet }, text),
+      expand: (text) => expandCommand({ commands: now.sdk.commandSet }, text),
     };
   });
 

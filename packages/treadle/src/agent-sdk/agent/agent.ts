@@ -59,14 +59,14 @@ const OWN_COMMANDS = [
 
 /** The agent that a client has asked for. @throws UsageError for what can't be used. */
 export async function buildAgent(parts: SdkParts): Promise<SdkAgent> {
-  const { folder, options, note, guard, sources, plugins, pool, model, loadModel } = parts;
+  const { folder, options, note, guard, sources, plugins, model, loadModel } = parts;
   const { settings } = sources;
   const { fallbackModel } = options;
   const fallbacks = fallbackModel === undefined ? [] : [await loadModel(fallbackModel)];
   const { re2Validator } = await import('@treadle/tools');
   const skills = await skillsFor(sources, plugins, options, note);
   const commandSet = await commandsFor(sources, plugins, note);
-  const offered = [...(await offeredTools(parts)), ...[...pool.tools, ...skillTools(skills)].map(guard.tool)];
+  const offered = [...(await offeredTools(parts)), ...[...parts.tools, ...skillTools(skills)].map(guard.tool)];
   const known = [...offered.map(({ name }) => name), ...SOMETIMES];
   const chosen = chosenTools(offered, options.tools, note);
   const permissions = permissionsFor(parts, known);

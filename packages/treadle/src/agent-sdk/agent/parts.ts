@@ -1,4 +1,4 @@
-import type { Model } from '@treadle/core';
+import type { Model, Tool } from '@treadle/core';
 import type { Plugin } from '@treadle/skills';
 
 import type { KeyGuard } from '../../cli/asking/keys.ts';
@@ -7,7 +7,6 @@ import type { Channel } from '../lines/channel.ts';
 import type { SdkOptions } from '../options.ts';
 import type { Sources } from '../settings/sources.ts';
 import type { SwitchedModel } from './models.ts';
-import type { ServerPool } from './server-pool.ts';
 
 /** What an agent is made with. */
 export interface SdkParts {
@@ -22,7 +21,8 @@ export interface SdkParts {
   readonly model: SwitchedModel;
   readonly sources: Sources;
   readonly plugins: readonly Plugin[];
-  readonly pool: ServerPool;
+  /** Of MCP servers. */
+  readonly tools: readonly Tool[];
   /** Whether the session has begun before this agent takes it over. */
   readonly isBegun: boolean;
   /** Whether the session is just handed to another agent. */

@@ -52,8 +52,12 @@ export function permissionsFor(
   };
 }
 
-/** The user's own mode, or what a folder's files make stricter of it. */
-function modeOf(settings: readonly ActingSettings[]): PermissionMode {
+/**
+ * The last mode that the client or the user names, or what a folder's files make stricter of the one before.
+ *
+ * @throws UsageError for the mode that needs a flag.
+ */
+export function modeOf(settings: readonly ActingSettings[]): PermissionMode {
   let mode: PermissionMode = 'default';
   for (const { mode: said, mayAllow, where } of settings) {
     if (said === 'bypass')

@@ -2,6 +2,7 @@ import { errorText, type JsonObject, type Tool } from '@treadle/core';
 import type { McpServerConfig, McpServers } from '@treadle/mcp';
 
 import { Refused } from '../lines/channel.ts';
+import { oneAtATime } from '../one-at-a-time.ts';
 
 /** The MCP servers of a session, which a client changes while the session is open. */
 export interface ServerPool {
@@ -45,14 +46,7 @@ export async function serverPool(
   let dynamic = new Set<string>();
   const off = new Set<string>();
   let servers = configs.size > 0 ? await connect(first) : null;
-  let last: Promise<unknown> = Promise.resolve();
-
-  /** One change after the other. */
-  function inTurn<Value>(change: () => Promise<Value>): Promise<Value> {
-    const done = last.then(change);
-    last = done.catch(() => {});
-    return done;
-  }
+  const inTurn = oneAtATime();
 
   async function add(name: string, config: McpServerConfig): Promise<void> {
     if (servers) await servers.add({ [name]: config });

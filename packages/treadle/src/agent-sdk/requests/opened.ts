@@ -6,7 +6,9 @@ import type { SdkAgent } from '../agent/agent.ts';
 import type { ServerPool } from '../agent/server-pool.ts';
 import type { ClientServers } from '../client/servers.ts';
 import type { SdkOptions } from '../options.ts';
+import type { oneAtATime } from '../one-at-a-time.ts';
 import type { Kept } from '../resume.ts';
+import type { Sources } from '../settings/sources.ts';
 import type { messageProjection } from '../wire/messages.ts';
 
 /** What there is once a session is open. */
@@ -26,15 +28,15 @@ export interface Opened {
   readonly loadModel: (name: string) => Promise<Model>;
   /** What the client is told of the session, and may change. */
   readonly told: { mode: string };
-  /** Settings that the client has given since the start; replaced as a whole. */
-  readonly flags: { readonly settings: JsonObject };
+  /** Settings that the client has given since the start: replaced as a whole, by one change after the other. */
+  readonly flags: { settings: JsonObject; readonly inTurn: ReturnType<typeof oneAtATime> };
   readonly projection: ReturnType<typeof messageProjection>;
   /** Takes what has changed since the agent was made: before each turn. */
   refresh(): Promise<void>;
   /**
-   * Takes settings of the client in the place of those that it gave since the start. Returns the agent that they make.
+   * The agent of the session, were these the settings that the client gave since the start, and all settings that act then.
    *
-   * @throws UsageError for what can't be used; then nothing has changed.
+   * @throws UsageError for what can't be used.
    */
-  take(settings: JsonObject): Promise<Agent>;
+  agentWith(settings: JsonObject): Promise<{ readonly agent: Agent; readonly settings: Sources['settings'] }>;
 }

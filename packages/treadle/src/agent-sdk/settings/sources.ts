@@ -8,7 +8,7 @@ import { readSettingsFile } from '../../settings/settings.ts';
 import type { GivenSettings, SettingSource } from '../options.ts';
 import { readClaudeSettings, settingsObject, type ClaudeSettings } from './claude-settings.ts';
 
-/** Settings that act, and how far. */
+/** Settings that act, and how far. The last one that says something has the last word. */
 export interface ActingSettings extends ClaudeSettings {
   readonly source: 'userSettings' | 'projectSettings' | 'localSettings' | 'cliArg';
   /** Whether what it allows counts: a project may tighten, and never loosen. */
@@ -36,6 +36,10 @@ export function claudeFolder({ env }: Pick<CliIo, 'env'>): string | null {
   const { CLAUDE_CONFIG_DIR: own, HOME: home } = env;
   return own || (home ? join(home, '.claude') : null);
 }
+
+/** The model that settings name; empty when none does. */
+export const modelOf = (settings: readonly ActingSettings[]): string =>
+  settings.findLast(({ model }) => model !== undefined)?.model ?? '';
 
 /** The environment, with what settings add to it; what is set already stays as it is. */
 export function withVariables(env: CliIo['env'], settings: readonly ActingSettings[]): CliIo['env'] {
@@ -70,13 +74,7 @@ export async function readSources(
   const record = found.trust.get(root);
   const isTrusted = record?.trusted === true;
   const user = claudeFolder(io);
-  const settings: ActingSettings[] = given.map(({ where, settings: value }) => ({
-    ...readClaudeSettings(value, where, note),
-    source: 'cliArg',
-    mayAllow: true,
-    mayRun: true,
-    base: folder,
-  }));
+  const settings: ActingSettings[] = [];
   if (sources.includes('user') && user !== null) {
     const path = join(user, 'settings.json');
     const file = await readSettingsFile(path);
@@ -101,6 +99,11 @@ export async function readSources(
       mayRun: isSame,
       base: folder,
     });
+  }
+  // The client's own come last, which is where the last word is.
+  for (const { where, settings: value } of given) {
+    const all = { source: 'cliArg', mayAllow: true, mayRun: true, base: folder } as const;
+    settings.push({ ...readClaudeSettings(value, where, note), ...all });
   }
   const isPinned = sources.includes('project') && isTrusted ? pinnedIn(found, note) : () => false;
   const users = sources.includes('user');
