@@ -51,6 +51,20 @@ describe('an id of a stream', () => {
     expect(position.unseen(delta(0, 0, 'Hello'))?.text).toBe('Hello');
   });
 
+  it('takes nothing of a message that is void or whole, however late its process says it', () => {
+    const position = trackPosition({ seq: 4, message: null });
+    position.started(started);
+    position.delta(delta(0, 0, 'Hello'));
+    const body = { at: 0, runId: 'r', turnIndex: 0, attempt: 2 } as const;
+    position.durable({ type: 'message_discarded', seq: 5, ...body, reason: 'interrupted' });
+    expect(position.isKnown(started)).toBe(true);
+    expect(position.unseen(delta(0, 5, ' you'))).toBeNull();
+    const again = { ...started, afterSeq: 5, attempt: 3 };
+    expect(position.isKnown(again)).toBe(false);
+    position.started(again);
+    expect(position.unseen({ ...delta(0, 0, 'Hello'), afterSeq: 5, attempt: 3 })?.text).toBe('Hello');
+  });
+
   it('brings a reader back to where it was: what is told twice is cut off, whatever pieces it came in', () => {
     const pieces = fc.array(fc.string({ minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 20 });
     fc.assert(

@@ -58,8 +58,8 @@ export function trackPosition(from: Position) {
   let { seq } = from;
   let open: (Omit<MessagePosition, 'blocks'> & { readonly blocks: Map<number, BlockPosition> }) | null =
     from.message && { ...from.message, blocks: new Map(from.message.blocks) };
-  /** The last message that is there as a whole. */
-  let ended: string | null = null;
+  /** The event that ended the message before. What is said of a message and is older is of one that is whole, or void. */
+  let endedAt = 0;
 
   return {
     get seq(): number {
@@ -72,15 +72,15 @@ export function trackPosition(from: Position) {
     durable(event: DurableEvent): void {
       ({ seq } = event);
       this.passed(event);
-      if (open && closesMessage(event, open)) open = null;
+      if (endedAt === seq) open = null;
     },
     /** An event that the reader has been told of before. */
     passed(event: DurableEvent): void {
-      if (event.type === 'message_added' && event.message.role === 'assistant') ended = event.message.id;
+      if (endsMessage(event)) endedAt = event.seq;
     },
     /** Whether the reader knows that it began, and perhaps more of it: another process may say so late, or again. */
-    isKnown({ messageId, attempt, restart = 0 }: Started): boolean {
-      if (messageId === ended) return true;
+    isKnown({ afterSeq, messageId, attempt, restart = 0 }: Started): boolean {
+      if (afterSeq < endedAt) return true;
       return open?.messageId === messageId && open.attempt === attempt && open.restart === restart;
     },
     started({ messageId, attempt, restart = 0 }: Started): void {
@@ -91,7 +91,7 @@ export function trackPosition(from: Position) {
      * wasn't told that the message began, which comes with what is sent again.
      */
     unseen(delta: Delta): Delta | null {
-      if (delta.messageId === ended) return null;
+      if (delta.afterSeq < endedAt) return null;
       if (open?.messageId !== delta.messageId || open.attempt !== delta.attempt) return null;
       const known = open.blocks.get(delta.index)?.length ?? 0;
       const skip = known - delta.offset;
@@ -120,12 +120,11 @@ export function trackPosition(from: Position) {
 const blockText = ([index, { kind, length }]: readonly [number, BlockPosition]): string =>
   `${LETTERS[kind]}${index}.${length}`;
 
-/** Whether nothing more of a message comes after an event: it is there as a whole, or void. */
-function closesMessage(event: DurableEvent, { messageId }: MessagePosition): boolean {
+/** Whether nothing more of an open message comes after an event: it is there as a whole, or void. One is open at a time. */
+function endsMessage(event: DurableEvent): boolean {
   switch (event.type) {
     case 'message_added':
-      return event.message.id === messageId || event.message.role === 'assistant';
-    // One message is open at a time, and these end the call it came from.
+      return event.message.role === 'assistant';
     case 'message_discarded':
     case 'attempt_failed':
     case 'turn_ended':
