@@ -134,6 +134,7 @@ const LINES = {
   firstrun: 1_340,
   agentSdk: 3_900,
   acp: 1_800,
+  directories: 85,
   s3: 200,
 };
 

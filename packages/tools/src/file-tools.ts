@@ -4,10 +4,8 @@ import { listFiles, type ListLimits } from './files/list-files.ts';
 import { readFile, type ReadLimits } from './files/read-file.ts';
 import { writeFile } from './files/write-file.ts';
 import { defaultSkippedFolders, MB, type CommonToolOptions } from './options.ts';
-import { pathAccess } from './root/access.ts';
+import { orIn, pathAccess } from './root/access.ts';
 import { asRoot } from './root/root.ts';
-
-const pathDescription = 'Path of the file, relative to the root folder.';
 
 /** Settings of {@link readFileTool}. */
 export interface ReadFileToolOptions extends CommonToolOptions, ReadLimits {}
@@ -30,7 +28,7 @@ export function readFileTool(options: ReadFileToolOptions): Tool {
     inputSchema: {
       type: 'object',
       properties: {
-        path: { type: 'string', description: pathDescription },
+        path: { type: 'string', description: `Path of the file, relative to the root folder${orIn(root)}.` },
         offset: { type: 'integer', minimum: 1, description: 'First line to read, from 1.' },
         limit: { type: 'integer', minimum: 1, description: 'Number of lines to read.' },
       },
@@ -40,7 +38,7 @@ export function readFileTool(options: ReadFileToolOptions): Tool {
     replay: 'safe',
     readOnly: true,
     access: ({ path }) => pathAccess(root, path, {}),
-    execute: (args, context) => readFile(root, args, context, options),
+    execute: (args, context) => readFile(root.of(args.path), args, context, options),
   });
 }
 
@@ -61,7 +59,7 @@ export function writeFileTool(options: CommonToolOptions): Tool {
     inputSchema: {
       type: 'object',
       properties: {
-        path: { type: 'string', description: pathDescription },
+        path: { type: 'string', description: `Path of the file, relative to the root folder${orIn(root)}.` },
         content: { type: 'string', description: 'The whole content of the file.' },
       },
       required: ['path', 'content'],
@@ -73,7 +71,7 @@ export function writeFileTool(options: CommonToolOptions): Tool {
     readOnly: false,
     execution: 'sequential',
     access: ({ path }) => pathAccess(root, path, { write: true }),
-    execute: (args, context) => writeFile(root, args, context),
+    execute: (args, context) => writeFile(root.of(args.path), args, context),
   });
 }
 
@@ -102,7 +100,7 @@ export function editFileTool(options: EditFileToolOptions): Tool {
     inputSchema: {
       type: 'object',
       properties: {
-        path: { type: 'string', description: pathDescription },
+        path: { type: 'string', description: `Path of the file, relative to the root folder${orIn(root)}.` },
         old_text: { type: 'string', description: 'The text to replace, without line numbers.' },
         new_text: { type: 'string', description: 'What to put in its place; empty to delete.' },
       },
@@ -113,7 +111,7 @@ export function editFileTool(options: EditFileToolOptions): Tool {
     readOnly: false,
     execution: 'sequential',
     access: ({ path }) => pathAccess(root, path, { write: true }),
-    execute: (args, context) => editFile(root, args, context, maxBytes),
+    execute: (args, context) => editFile(root.of(args.path), args, context, maxBytes),
   });
 }
 
@@ -140,7 +138,10 @@ export function listFilesTool(options: ListFilesToolOptions): Tool {
     inputSchema: {
       type: 'object',
       properties: {
-        path: { type: 'string', description: 'Folder to list, relative to the root folder. Default: the root folder.' },
+        path: {
+          type: 'string',
+          description: `Folder to list, relative to the root folder${orIn(root)}. Default: the root folder.`,
+        },
         pattern: { type: 'string', description: 'Glob, such as *.ts (any folder) or src/**/*.{ts,tsx}.' },
         max_depth: {
           type: 'integer',
@@ -165,6 +166,7 @@ export function listFilesTool(options: ListFilesToolOptions): Tool {
     replay: 'safe',
     readOnly: true,
     access: ({ path = '.' }) => pathAccess(root, path, { recursive: true }),
-    execute: (args, context) => listFiles(root, args, context, options.clock ?? systemClock, limits),
+    execute: (args, context) =>
+      listFiles(root.of(args.path ?? '.'), args, context, options.clock ?? systemClock, limits),
   });
 }

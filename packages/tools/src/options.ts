@@ -7,6 +7,8 @@ export interface CommonToolOptions {
   readonly root: string | Root;
   /** Files with several hard links may lie outside the root too; `refuse` is the default. Ignored with an open root. */
   readonly hardLinks?: 'refuse' | 'allow';
+  /** More folders that the file tools may work in: absolute paths. Default: none. Ignored with an open root. */
+  readonly directories?: readonly string[];
   /** For time limits; the system's clock when absent. */
   readonly clock?: Clock;
 }

@@ -1,7 +1,7 @@
 import { defineTool, systemClock, type Tool } from '@treadle/core';
 import { findExecutable } from './bash/find-executable.ts';
 import { defaultSkippedFolders, type CommonToolOptions } from './options.ts';
-import { pathAccess } from './root/access.ts';
+import { orIn, pathAccess } from './root/access.ts';
 import { asRoot } from './root/root.ts';
 import { search, type SearchSettings } from './search/search.ts';
 
@@ -50,7 +50,10 @@ export function searchTool(options: SearchToolOptions): Tool {
       type: 'object',
       properties: {
         pattern: { type: 'string', description: 'Regular expression, compared with each line.' },
-        path: { type: 'string', description: 'Folder or file to search. Default: the root folder.' },
+        path: {
+          type: 'string',
+          description: `Folder or file to search${orIn(root)}. Default: the root folder.`,
+        },
         glob: { type: 'string', description: 'Only files whose path matches, such as *.ts or src/**/*.md.' },
         case_sensitive: { type: 'boolean', description: 'Default false.' },
         limit: {
@@ -66,6 +69,6 @@ export function searchTool(options: SearchToolOptions): Tool {
     replay: 'safe',
     readOnly: true,
     access: ({ path = '.' }) => pathAccess(root, path, { recursive: true }),
-    execute: (args, context) => search(args, context, settings),
+    execute: (args, context) => search(args, context, { ...settings, root: root.of(args.path ?? '.') }),
   });
 }

@@ -1,6 +1,7 @@
 import type { ToolContext } from '@treadle/core';
 import { blobIdOf } from '@treadle/core/ports';
 import { createHash } from 'node:crypto';
+import { relative, resolve } from 'node:path';
 import type { OpenedFile } from '../root/open.ts';
 import { FileProblem } from '../root/problem.ts';
 import type { Root, UpdateOptions } from '../root/root.ts';
@@ -12,7 +13,12 @@ export function checkpointing(root: Root, { checkpoint }: ToolContext): Pick<Upd
     async beforeReplace({ real, current, content }) {
       const before = current ? () => contentOf(current) : null;
       try {
-        await checkpoint({ root: root.path, path: real, before, after: idOfBytes(content) });
+        await checkpoint({
+          root: root.path,
+          path: relative(root.path, resolve(root.path, real)),
+          before,
+          after: idOfBytes(content),
+        });
       } catch (error) {
         const message = `${real} was not changed: what it holds could not be kept for a rewind.`;
         throw new FileProblem('io', message, error);

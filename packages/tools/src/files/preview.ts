@@ -1,7 +1,7 @@
 import type { JsonObject } from '@treadle/core';
 import { MB } from '../options.ts';
 import { FileProblem } from '../root/problem.ts';
-import { openRoot, type Root } from '../root/root.ts';
+import { asRoot, type Root } from '../root/root.ts';
 import { describeChange } from '../text/diff.ts';
 import { readUtf8, replaced } from './edit-file.ts';
 
@@ -13,7 +13,7 @@ const MAX_BYTES = 10 * MB;
  * is to allow it. Nothing of the changed lines is cut or escaped. Null for any other call, and where a diff can't show all
  * of the change: the call would fail, the file is binary, or only line ends differ.
  *
- * @param folder the root of the file tools
+ * @param folder the root of the file tools: its path, or the root that they share
  * @example
  * ```ts
  * import { previewChange } from '@treadle/tools';
@@ -27,10 +27,10 @@ const MAX_BYTES = 10 * MB;
  * console.log(diff?.includes('\n-milk\n+tea')); // true
  * ```
  */
-export async function previewChange(folder: string, toolName: string, args: JsonObject): Promise<string | null> {
+export async function previewChange(folder: string | Root, toolName: string, args: JsonObject): Promise<string | null> {
   const { path, content, old_text: oldText, new_text: newText } = args;
   if (typeof path !== 'string') return null;
-  const root = openRoot(folder);
+  const root = asRoot(folder).of(path);
   try {
     if (toolName === 'write_file' && typeof content === 'string') {
       return diffOf(root.relative(path), (await textOf(root, path)) ?? '', content);

@@ -1,5 +1,5 @@
 import type { ToolAccess } from '@treadle/core/tools';
-import { join } from 'node:path';
+import { resolve } from 'node:path';
 import { FileProblem } from './problem.ts';
 import { realPath } from './real-path.ts';
 import type { Root } from './root.ts';
@@ -13,7 +13,7 @@ export async function pathAccess(
   const { write = false, recursive = false } = kind;
   let given: string;
   try {
-    given = join(root.path, root.relative(input));
+    given = resolve(root.path, root.of(input).relative(input));
   } catch (error) {
     // The tool refuses the very text of such a path, whoever allows it: there is nothing to ask for.
     if (error instanceof FileProblem) return { folder: root.path, paths: [], readOnly: true };
@@ -27,3 +27,7 @@ export async function pathAccess(
     ...(write && { edits: true }),
   };
 }
+
+/** How a model names what lies in the further folders, as the end of a sentence. */
+export const orIn = ({ directories }: Root): string =>
+  directories.map(({ path }) => `, or absolute in ${path}`).join('');

@@ -38,6 +38,8 @@ export interface OpenPolicy {
   /** A file with several hard links may be one that lies outside the root as well. */
   readonly hardLinks: 'refuse' | 'allow';
   readonly editor?: EditorFiles;
+  /** Whether files have absolute names: those outside of the folder that the tools work in. */
+  readonly isNamedWhole?: boolean;
 }
 
 // Without NONBLOCK, opening a FIFO that nobody writes to would wait for ever; NOCTTY keeps a terminal from adopting us.

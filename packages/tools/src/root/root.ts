@@ -3,7 +3,7 @@ import { existsSync, realpathSync, statSync, type Stats } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { isUtf8 } from '../text/decode.ts';
-import { componentsOf } from './components.ts';
+import { componentsOf, relativeToRoots } from './components.ts';
 import { openDirectory, type Directory, type Holding } from './directory.ts';
 import { asEdited } from './editor.ts';
 import { exclusively } from './locks.ts';
@@ -23,6 +23,8 @@ export interface RootOptions {
   readonly holding?: Holding;
   /** An editor whose open files are read and written instead of those on the disk. Default: none. */
   readonly editor?: EditorFiles;
+  /** More folders that the tools may work in: absolute paths. Their files have absolute names. Default: none. */
+  readonly directories?: readonly string[];
 }
 
 /** A change to a file: given what is there now (or nothing), its new bytes. */
@@ -48,7 +50,7 @@ export interface UpdateOptions {
 /** A file that was updated. */
 export interface UpdatedFile {
   readonly path: string;
-  /** The file's real path, relative to the root, with `/`. */
+  /** The file's real path with `/`: relative to the root, absolute in one of its `directories`. */
   readonly real: string;
   readonly created: boolean;
   /** What it holds now. */
@@ -64,6 +66,10 @@ export interface Root {
   /** The folder's real path. */
   readonly path: string;
   readonly policy: OpenPolicy;
+  /** More folders that tools may work in. */
+  readonly directories: readonly Root[];
+  /** The folder that a path is in: one of `directories` for an absolute path below it, or this one. */
+  of(input: string): Root;
   /** `input` relative to the root with `/`, `.` for the root itself; refuses what isn't a path inside it. */
   relative(input: string): string;
   /** Walks to `input` without leaving the root. Close the location. */
@@ -87,14 +93,31 @@ export interface Root {
  * refused. Symbolic links that stay inside, and absolute paths inside, work.
  */
 export function openRoot(folder: string, options: RootOptions = {}): Root {
+  const directories = (options.directories ?? []).map((directory) => {
+    const root = openFolder(directory, options, true);
+    return { root, paths: [resolve(directory), root.path] };
+  });
+  const holding = (input: string): Root | undefined =>
+    directories.find(({ paths }) => relativeToRoots(input, paths) !== undefined)?.root;
+  const own = openFolder(folder, options, false);
+  const root: Root = {
+    ...own,
+    directories: directories.map((each) => each.root),
+    of: (input) => (relativeToRoots(input, [resolve(folder), own.path]) === undefined && holding(input)) || root,
+  };
+  return root;
+}
+
+/** @param isNamedWhole whether its files have absolute names */
+function openFolder(folder: string, options: RootOptions, isNamedWhole: boolean): Root {
   const given = resolve(folder);
   const path = realDirectory(folder, given);
   const roots = given === path ? [path] : [given, path];
   const holding = options.holding ?? (existsSync('/proc/self/fd') ? 'descriptor' : 'path');
   const { hardLinks = 'refuse', editor } = options;
-  const policy: OpenPolicy = { root: path, holding, hardLinks, ...(editor && { editor }) };
+  const policy: OpenPolicy = { root: path, holding, hardLinks, isNamedWhole, ...(editor && { editor }) };
 
-  const relative = (input: string): string => componentsOf(input, roots).join('/') || '.';
+  const relative = (input: string): string => nameOf(componentsOf(input, roots).join('/') || '.', policy);
   const walk = async (input: string, createParents: boolean): Promise<Location> => {
     const components = componentsOf(input, roots);
     try {
@@ -123,16 +146,19 @@ export function openRoot(folder: string, options: RootOptions = {}): Root {
   const alone = <Value>({ real }: Location, work: () => Promise<Value>): Promise<Value> =>
     exclusively(`${path}\0${real}`, work);
 
-  return {
+  const root: Root = {
     path,
     policy,
+    directories: [],
+    of: () => root,
     relative,
     locate: (input, locateOptions) => walk(input, locateOptions?.createParents ?? false),
     open: (input) =>
       at(input, false, async (location, shown) => {
         const { directory, name, stats } = existing(location, shown);
         const { real } = location;
-        return { ...(await edited(await openRegular(directory, name, shown, stats, policy), real, policy)), real };
+        const file = await edited(await openRegular(directory, name, shown, stats, policy), real, policy);
+        return { ...file, real: nameOf(real, policy) };
       }),
     update: (input, change, options) =>
       at(input, options.create, (location, shown) =>
@@ -141,7 +167,12 @@ export function openRoot(folder: string, options: RootOptions = {}): Root {
     remove: (input, check) =>
       at(input, false, (location, shown) => alone(location, () => removeAt(location, shown, check, policy))),
   };
+  return root;
 }
+
+/** The name of a file of a folder, by its path below the folder. */
+const nameOf = (below: string, { root, isNamedWhole }: OpenPolicy): string =>
+  isNamedWhole === true ? join(root, below) : below;
 
 /** A root as tools take it: a folder's path, or a root that is shared with other tools. */
 export const asRoot = (root: string | Root, options: RootOptions = {}): Root =>
@@ -185,23 +216,24 @@ async function updateAt(
   try {
     const { check, signal, beforeReplace } = options;
     const current = opened && (await edited(opened, real, policy));
-    await check?.(current, real);
+    const known = nameOf(real, policy);
+    await check?.(current, known);
     const content = await change(current);
-    await beforeReplace?.({ real, current, content });
+    await beforeReplace?.({ real: known, current, content });
     const existing = current?.stats;
     const write = isUtf8(content, true) ? policy.editor?.write : undefined;
     if (write) {
       // Somebody may have typed meanwhile.
-      await check?.(opened && (await edited(opened, real, policy)), real);
+      await check?.(opened && (await edited(opened, real, policy)), known);
       if (signal.aborted) throw new FileProblem('aborted', `${shown} was not written: aborted.`);
       await write(join(policy.root, real), Buffer.from(content).toString('utf8')).catch((error: unknown) => {
         throw new FileProblem('io', `The editor could not write ${shown}: ${errorText(error)}`, error);
       });
-      return { path: shown, real, created: current === undefined, content };
+      return { path: shown, real: known, created: current === undefined, content };
     }
-    const again = check && (() => check(current, real));
+    const again = check && (() => check(current, known));
     await replaceFile({ directory, name, path: shown, content, existing, check: again, signal, policy });
-    return { path: shown, real, created: current === undefined, content };
+    return { path: shown, real: known, created: current === undefined, content };
   } finally {
     await opened?.handle.close();
   }

@@ -5,12 +5,12 @@ import { hitParser, ripgrepArguments, type Hit } from './ripgrep.ts';
 const query = { pattern: 'x', caseSensitive: false, limit: 5, glob: undefined, skip: new Set<string>() };
 
 test('the pattern and the target can not be taken for options', () => {
-  const args = ripgrepArguments({ ...query, pattern: '--pre=evil' }, { folder: '-rf', file: undefined });
+  const args = ripgrepArguments({ ...query, pattern: '--pre=evil' }, { folder: '-rf', file: undefined }, '/work');
   expect(args.slice(-4)).toEqual(['-e', '--pre=evil', '--', './-rf']);
 });
 
 test('configuration, ignore files and links are not followed', () => {
-  const args = ripgrepArguments(query, { folder: '.', file: undefined });
+  const args = ripgrepArguments(query, { folder: '.', file: undefined }, '/work');
   expect(args).toEqual(expect.arrayContaining(['--no-config', '--no-ignore', '--hidden', '--no-follow', '--null']));
   expect(args.at(-1)).toBe('./');
 });
@@ -18,7 +18,7 @@ test('configuration, ignore files and links are not followed', () => {
 test('the glob means the folder or the root; skipped folders come last', () => {
   const skip = new Set(['.git', 'a*b']);
   const globs = (glob: string, folder: string): string[] =>
-    ripgrepArguments({ ...query, glob, skip }, { folder, file: undefined }).filter(
+    ripgrepArguments({ ...query, glob, skip }, { folder, file: undefined }, '/work').filter(
       (_, index, all) => all[index - 1] === '--glob',
     );
   expect(globs('*.ts', 'src')).toEqual(['*.ts', '!.git/', '!a\\*b/']);
@@ -27,8 +27,8 @@ test('the glob means the folder or the root; skipped folders come last', () => {
 
 test('case is ignored unless it counts', () => {
   const scope = { folder: '.', file: undefined };
-  expect(ripgrepArguments(query, scope)).toContain('--ignore-case');
-  expect(ripgrepArguments({ ...query, caseSensitive: true }, scope)).toContain('--case-sensitive');
+  expect(ripgrepArguments(query, scope, '/work')).toContain('--ignore-case');
+  expect(ripgrepArguments({ ...query, caseSensitive: true }, scope, '/work')).toContain('--case-sensitive');
 });
 
 test('hits are the same however the output is cut; paths may contain line feeds and colons', () => {

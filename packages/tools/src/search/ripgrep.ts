@@ -1,3 +1,4 @@
+import { relative, resolve } from 'node:path';
 import type { Clock } from '@treadle/core';
 import { runCommand } from '../bash/command.ts';
 import { FileProblem } from '../root/problem.ts';
@@ -28,9 +29,10 @@ const OPTIONS = (
  * The arguments for ripgrep: no configuration files, no ignore files, symbolic links not followed, the pattern and the
  * target never taken for options. Lines themselves are not printed (`--max-columns 1`): only where they are.
  */
-export function ripgrepArguments(query: SearchQuery, scope: Pick<Scope, 'folder' | 'file'>): string[] {
+export function ripgrepArguments(query: SearchQuery, scope: Pick<Scope, 'folder' | 'file'>, root: string): string[] {
   const target = scope.file?.path ?? scope.folder;
-  const globs = query.glob === undefined ? [] : globArguments(query.glob, scope.folder);
+  const globs =
+    query.glob === undefined ? [] : globArguments(query.glob, relative(root, resolve(root, scope.folder)) || '.');
   const skips = [...query.skip].flatMap((name) => ['--glob', `!${escapeGlob(name)}/`]);
   return [
     ...OPTIONS,
@@ -41,7 +43,7 @@ export function ripgrepArguments(query: SearchQuery, scope: Pick<Scope, 'folder'
     '-e',
     query.pattern,
     '--',
-    target === '.' ? './' : `./${target}`,
+    target === '.' ? './' : target.startsWith('/') ? target : `./${target}`,
   ];
 }
 
@@ -105,7 +107,7 @@ export async function searchRipgrep(run: RipgrepRun): Promise<Found | undefined>
   });
   const end = await runCommand({
     file: run.program,
-    args: ripgrepArguments(query, scope),
+    args: ripgrepArguments(query, scope, root.path),
     folder: root.path,
     environment: {},
     timeoutMs: run.timeLimitMs,

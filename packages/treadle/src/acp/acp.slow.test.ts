@@ -11,7 +11,7 @@ import { sqliteJournal } from '@treadle/store';
 import { fakeProvider, type ProviderTurn } from '@treadle/testing';
 import type { DurableEvent, JsonObject } from '@treadle/core';
 
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { describe, expect, it, vi } from 'vitest';
@@ -481,7 +481,7 @@ describe('what goes wrong', () => {
     const load = { sessionId: 'session_gone', cwd: w.folder, mcpServers: [] };
     await expect(agent.request(session.load, load)).rejects.toMatchObject({ code: -32_002 });
     await expect(
-      agent.request(session.new, { cwd: w.folder, mcpServers: [], additionalDirectories: ['/tmp'] }),
+      agent.request(session.new, { cwd: w.folder, mcpServers: [], additionalDirectories: ['other'] }),
     ).rejects.toMatchObject({ code: -32_602 });
     await expect(agent.request(session.prompt, { sessionId, prompt: [] })).rejects.toMatchObject({ code: -32_602 });
     await expect(say(editor, sessionId, 'Fail.')).rejects.toMatchObject({
@@ -489,6 +489,35 @@ describe('what goes wrong', () => {
       message: expect.stringContaining('No such model.') as string,
     });
     expect(await say(editor, sessionId, 'Refuse.')).toEqual({ stopReason: 'refusal' });
+  });
+
+  it('works in the further folders that the editor names', async () => {
+    await using other = await temporaryFolder();
+    const there = await realpath(other.path);
+    const path = join(there, 'a.txt');
+    await writeFile(path, 'plum\n');
+    const call = (name: string, more: Record<string, string> = {}): ProviderTurn => ({
+      toolCalls: [{ name, arguments: { path, ...more } }],
+    });
+    await using w = await world([
+      call('read_file'),
+      call('edit_file', { old_text: 'plum', new_text: 'pear' }),
+      'Done.',
+    ]);
+    const editor = await w.editor({ capabilities: NEOVIM, permit: () => 'allow_once' });
+    const { sessionId } = await editor.agent.request(session.new, {
+      cwd: w.folder,
+      mcpServers: [],
+      additionalDirectories: [there],
+    });
+    expect(await say(editor, sessionId, 'Change it.')).toEqual({ stopReason: 'end_turn' });
+    expect(await readFile(path, 'utf8')).toBe('pear\n');
+    // It is read unasked, as in the session's own folder.
+    expect(editor.asked.map(({ toolCall }) => toolCall)).toMatchObject([
+      { name: 'edit_file', content: [{ type: 'diff', path, oldText: 'plum', newText: 'pear' }, {}] },
+    ]);
+    expect(ofKind(editor.updates(sessionId), 'tool_call_update').at(-1)).toMatchObject({ locations: [{ path }] });
+    expect(problemsOf(editor)).toEqual([]);
   });
 
   it('keeps to whole JSON lines, whatever comes in', async () => {

@@ -16,6 +16,8 @@ export interface OpenRequest {
   /** A real path. */
   readonly folder: string;
   readonly sessionId: string;
+  /** More folders that the tools work in: real paths. */
+  readonly directories: readonly string[];
   /** The client's own MCP servers, by name. */
   readonly servers: Readonly<Record<string, McpServerConfig>>;
   readonly client: ClientLink;

@@ -74,11 +74,13 @@ export function acpServer(host: AcpHost): AcpServer {
   const requestFor = async (sessionId: string, params: Opening, context: AgentContext) => {
     const { cwd, mcpServers = [], additionalDirectories = [] } = params;
     if (!isAbsolute(cwd)) throw RequestError.invalidParams({ cwd }, 'cwd must be an absolute path');
-    if (additionalDirectories.length > 0)
-      throw RequestError.invalidParams({ additionalDirectories }, 'a session works in one folder, cwd');
+    const relative = additionalDirectories.find((path) => !isAbsolute(path));
+    if (relative !== undefined)
+      throw RequestError.invalidParams({ additionalDirectories }, `${relative} must be an absolute path`);
     const folder = await host.realFolder(cwd);
+    const directories = await Promise.all(additionalDirectories.map((path) => host.realFolder(path)));
     const servers = Object.fromEntries(mcpServers.map((server) => [server.name, serverConfig(server)]));
-    return { sessionId, folder, servers, client: { context, capabilities } };
+    return { sessionId, folder, directories, servers, client: { context, capabilities } };
   };
   const opened = (session: EditorSession) => {
     sessions.set(session.id, session);
@@ -107,7 +109,7 @@ export function acpServer(host: AcpHost): AcpServer {
           loadSession: true,
           promptCapabilities: { image: true, audio: true, embeddedContext: true },
           mcpCapabilities: { http: true, sse: true },
-          sessionCapabilities: { list: {}, resume: {}, close: {}, delete: {} },
+          sessionCapabilities: { list: {}, resume: {}, close: {}, delete: {}, additionalDirectories: {} },
         },
         authMethods: [KEYS, ...(capabilities.auth?.terminal === true ? [LOGIN] : [])],
       };

@@ -12,6 +12,7 @@ export const RUN_OPTIONS = {
   thinking: { value: 'LEVEL', help: 'How much the model thinks: off, minimal, low, medium, high, xhigh or max.' },
   image: { value: 'FILE', repeatable: true, help: 'Send this image (or PDF) too. @FILE in the prompt does the same.' },
   cwd: { value: 'FOLDER', help: 'Work in this folder, and let the tools change files in it.' },
+  'add-dir': { value: 'FOLDER', repeatable: true, help: 'Let the tools work in this folder too.' },
   'output-format': { value: 'FORMAT', help: 'text (default), json (one object at the end) or events (JSON lines).' },
   'max-turns': { value: 'N', help: 'At most so many calls of the model (default 50).' },
   'max-tool-turns': { value: 'N', help: 'At most so many turns in which it calls tools.' },

@@ -5,7 +5,7 @@ export const FROM_CLIENT: Readonly<Record<string, string>> = {
   initialize: 'yes: version 1',
   authenticate: 'yes: with the keys that there are; terminals run `treadle acp --login`',
   logout: 'refused: keys are in the environment',
-  'session/new': 'yes, in one folder, with MCP servers over stdio, HTTP and SSE',
+  'session/new': 'yes, with `additionalDirectories` and MCP servers of all transports',
   'session/load': 'yes: the history first',
   'session/resume': 'yes: without the history',
   'session/list': 'yes, with the sessions of the command line',

@@ -14,7 +14,7 @@ import { plainLine } from '../../cli/asking/plain-text.ts';
 import { defined } from '../../cli/defined.ts';
 import { defaultInstructions } from '../../cli/run/instructions.ts';
 import { projectInstructionsOf } from '../../cli/run/project-instructions.ts';
-import { agentIdOf } from '../../cli/sessions/folder-sessions.ts';
+import { agentIdOf, foldersThere } from '../../cli/sessions/folder-sessions.ts';
 import { UsageError } from '../../cli/usage-error.ts';
 import type { AgentFile } from '../../settings/agent-files.ts';
 import { agentsOfClient, agentsOfFiles, agentTool } from './agents.ts';
@@ -23,7 +23,7 @@ import { askQuestions } from '../client/permission-callback.ts';
 import type { SwitchedModel } from './models.ts';
 import type { SdkOptions } from '../options.ts';
 import type { SdkParts } from './parts.ts';
-import { permissionsFor } from './permissions.ts';
+import { moreFolders, permissionsFor } from './permissions.ts';
 import { DEFAULT_STYLE, outputStyles } from '../settings/output-styles.ts';
 import { hooksOfSettings } from '../settings/settings-hooks.ts';
 import type { Sources } from '../settings/sources.ts';
@@ -40,6 +40,8 @@ export interface SdkAgent {
   readonly commands: readonly { readonly name: string; readonly description: string; readonly argumentHint: string }[];
   readonly commandSet: readonly Command[];
   readonly skills: readonly string[];
+  /** More folders that its tools work in. */
+  readonly directories: readonly string[];
   readonly outputStyle: string;
   readonly outputStyles: readonly string[];
   readonly plugins: readonly { readonly name: string; readonly path: string }[];
@@ -66,10 +68,14 @@ export async function buildAgent(parts: SdkParts): Promise<SdkAgent> {
   const { re2Validator } = await import('@treadle/tools');
   const skills = await skillsFor(sources, plugins, options, note);
   const commandSet = await commandsFor(sources, plugins, note);
-  const offered = [...(await offeredTools(parts)), ...[...parts.tools, ...skillTools(skills)].map(guard.tool)];
+  const directories = await foldersThere(moreFolders(parts), note);
+  const offered = [
+    ...(await offeredTools(parts, directories)),
+    ...[...parts.tools, ...skillTools(skills)].map(guard.tool),
+  ];
   const known = [...offered.map(({ name }) => name), ...SOMETIMES];
   const chosen = chosenTools(offered, options.tools, note);
-  const permissions = permissionsFor(parts, known);
+  const permissions = permissionsFor(parts, known, directories);
   const files = [...(await agentsOfFiles(sources.agents, plugins, note)), ...agentsOfClient(options.agents)];
   const main = mainAgent(files, options);
   const agentParts = {
@@ -122,6 +128,7 @@ export async function buildAgent(parts: SdkParts): Promise<SdkAgent> {
     ],
     commandSet,
     skills: skills.skills.map(({ name }) => name),
+    directories,
     outputStyle: style,
     outputStyles: [...styles.keys()],
     plugins: plugins.map(({ name, folder: path }) => ({ name, path })),
@@ -205,10 +212,13 @@ async function commandsFor(
   return commands;
 }
 
-async function offeredTools({ channel, folder, guard, options }: SdkParts): Promise<readonly Tool[]> {
+async function offeredTools(
+  { channel, folder, guard, options }: SdkParts,
+  directories: readonly string[],
+): Promise<readonly Tool[]> {
   const { askUserTool, builtInTools, planTool, todoTool, webFetchTool } = await import('@treadle/tools');
   const ask = askUserTool({ ask: (questions, context) => askQuestions(channel, questions, context) });
-  const own = [...builtInTools({ root: folder }), todoTool(), webFetchTool()];
+  const own = [...builtInTools({ root: folder, directories }), todoTool(), webFetchTool()];
   // A plan is for those who name it, and questions for those who answer.
   const plan = options.tools?.map(ownName).includes('update_plan') === true ? [planTool()] : [];
   return [...own, ...plan, ...(options.asksClient ? [ask] : [])].map(guard.tool);

@@ -22,6 +22,7 @@ export function permissionsFor(
     sources,
   }: Pick<SdkParts, 'folder' | 'options' | 'io' | 'note' | 'channel' | 'sessionId' | 'sources'>,
   tools: readonly string[],
+  directories: readonly string[],
 ): PermissionOptions {
   const home = io.env['HOME'];
   const { settings } = sources;
@@ -41,16 +42,24 @@ export function permissionsFor(
         ),
       ),
     ],
-    directories: [
-      ...options.directories.map((path) => resolve(folder, path)),
-      ...settings.flatMap(({ directories, mayAllow, base }) =>
-        mayAllow ? directories.map((path) => absolute(path, base, home)) : [],
-      ),
-    ],
+    directories,
     canUseTool: options.asksClient ? askClient({ channel, folder, sessionId, place }) : nobody,
     saveUpdate: claudeSettingsSaver({ io, folder, sources, wanted: options.sources }),
   };
 }
+
+/** More folders that the tools work in, by the flags and by the settings that may allow something. */
+export const moreFolders = ({
+  folder,
+  options,
+  io,
+  sources,
+}: Pick<SdkParts, 'folder' | 'options' | 'io' | 'sources'>): readonly string[] => [
+  ...options.directories.map((path) => resolve(folder, path)),
+  ...sources.settings.flatMap(({ directories, mayAllow, base }) =>
+    mayAllow ? directories.map((path) => absolute(path, base, io.env['HOME'])) : [],
+  ),
+];
 
 /**
  * The last mode that the client or the user names, or what a folder's files make stricter of the one before.

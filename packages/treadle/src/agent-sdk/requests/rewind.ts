@@ -7,7 +7,7 @@ import type { Opened } from './opened.ts';
 import { uuidOf } from '../wire/ids.ts';
 
 /** Brings files back to what they held before a message of the user's. */
-export async function rewindFiles(request: JsonObject, { session, kept, folder }: Opened): Promise<JsonObject> {
+export async function rewindFiles(request: JsonObject, { session, sdk, kept, folder }: Opened): Promise<JsonObject> {
   const { user_message_id: wanted, dry_run: dryRun } = request;
   if (typeof wanted !== 'string') throw new Refused('The request needs user_message_id, a text.');
   const to = await messageOf(wanted, session.id, kept);
@@ -18,7 +18,7 @@ export async function rewindFiles(request: JsonObject, { session, kept, folder }
       journal,
       sessionId: session.id,
       ...(blobs ? { blobs } : {}),
-      roots: [folder],
+      roots: [folder, ...sdk.directories],
       to,
       what: 'files',
       dryRun: dryRun === true,

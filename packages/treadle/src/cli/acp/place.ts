@@ -35,7 +35,8 @@ export async function placeFor(
   const choice = chooseModel(request.model, env, (await readLogin(io)).model);
   const nobody = { ...openTerminal(io, out, readLines(io.stdin)), isThere: false };
   const { client, sessionId } = opening;
-  const rights = await rightsFor(context, request, folder, nobody, clientFiles(client, sessionId));
+  const { directories } = opening;
+  const rights = await rightsFor(context, { ...request, directories }, folder, nobody, clientFiles(client, sessionId));
   const isShown = client.capabilities.terminal === true && (await rights.runsUnconfined());
   const shown = (tool: Tool): Tool =>
     isShown && tool.name === 'bash' ? guard.tool(inTerminals(tool, { client, sessionId, folder })) : tool;

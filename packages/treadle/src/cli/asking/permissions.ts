@@ -62,7 +62,7 @@ export function permissionsFor(
   rules: PermissionSettings,
   mode: PermissionMode | undefined,
   settings: CombinedSettings,
-  rest: Pick<PermissionOptions, 'canUseTool' | 'saveUpdate'>,
+  rest: Pick<PermissionOptions, 'canUseTool' | 'saveUpdate' | 'directories'>,
 ): PermissionOptions {
   const holds = mode ?? settings.mode ?? 'default';
   return {
@@ -71,7 +71,6 @@ export function permissionsFor(
     // Only a flag, which is seen, makes it possible.
     allowBypass: mode === 'bypass',
     settings: [rules, ...(settings.permissions.settings ?? [])],
-    directories: settings.permissions.directories ?? [],
   };
 }
 

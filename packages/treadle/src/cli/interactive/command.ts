@@ -38,7 +38,7 @@ export async function interactiveCommand(context: CommandContext, request: RunRe
 
   const note = (text: string): void => terminal.ui.print(text, 'dim');
   const host: TerminalHost = {
-    ...(await machineHost(io, folder, store, note)),
+    ...(await machineHost(io, folder, store, note, () => bench?.definition.permissions?.directories ?? [])),
     get model() {
       return model;
     },

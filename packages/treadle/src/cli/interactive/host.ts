@@ -10,6 +10,8 @@ export async function machineHost(
   folder: string,
   store: TerminalStore,
   note: (text: string) => void,
+  /** More folders that the tools work in. */
+  directories: () => readonly string[] = () => [],
 ): Promise<
   Pick<
     TerminalHost,
@@ -36,7 +38,7 @@ export async function machineHost(
     saveDraft: store.saveDraft,
     async preview(question) {
       const { previewIn } = await import('../run/agent.ts');
-      return previewIn(folder)({ ...question, type: 'approval' });
+      return previewIn(folder, directories())({ ...question, type: 'approval' });
     },
     edit: (text) => editText(text, io.env),
     async content(text) {

@@ -7,7 +7,15 @@ import { builtInToolName } from '@treadle/core/names';
 import { actingAgents, asTool, type AgentParts } from './agents.ts';
 import type { ModelChoice } from './choose-model.ts';
 import { exposureOf, keyGuard, runsUnconfined, type KeyGuard } from '../asking/keys.ts';
-import { agentIdOf, folderOfSession, latestSession, realFolder, sessionOf } from '../sessions/folder-sessions.ts';
+import {
+  agentIdOf,
+  folderOfSession,
+  foldersThere,
+  latestSession,
+  realFolder,
+  sessionOf,
+} from '../sessions/folder-sessions.ts';
+import { defined } from '../defined.ts';
 import { defaultInstructions } from './instructions.ts';
 import { projectInstructionsOf } from './project-instructions.ts';
 import type { CommandContext } from '../context.ts';
@@ -120,9 +128,11 @@ export async function prepareAgent(
 
 /** What a call would change in a file of the folder, as a diff; null for calls that change none. */
 export const previewIn =
-  (folder: string) =>
-  async ({ toolName, arguments: args }: PendingCall): Promise<string | null> =>
-    (await import('@treadle/tools')).previewChange(folder, toolName, args);
+  (folder: string, directories: readonly string[] = []) =>
+  async ({ toolName, arguments: args }: PendingCall): Promise<string | null> => {
+    const { openRoot, previewChange } = await import('@treadle/tools');
+    return previewChange(openRoot(folder, { directories }), toolName, args);
+  };
 
 /** The tools whose calls may take long: commands, and other agents. */
 const inBackground = (tools: readonly Tool[]): readonly string[] =>
@@ -187,8 +197,10 @@ export async function rightsFor(
   const { settingsSaver } = await import('../../settings/save.ts');
   const web = webFetchTool();
   const plan = planTool();
-  const offered = (sandbox: CombinedSettings['sandbox'], path: string): Tool[] => {
-    const root = editor ? openRoot(path, { editor }) : path;
+  const named = await Promise.all(request.directories.map((path) => realFolder(io.cwd, path)));
+  const offered = (sandbox: CombinedSettings['sandbox'], path: string, directories: readonly string[] = []): Tool[] => {
+    // Each copy of the folder is for one branch, and other folders would be for all.
+    const root = openRoot(path, { ...defined({ editor }), directories: path === folder ? directories : [] });
     const bash = sandbox === undefined ? {} : { bash: { sandbox } };
     return [...builtInTools({ root, ...bash }), todoTool(), askUserTool(), web, plan];
   };
@@ -209,6 +221,7 @@ export async function rightsFor(
     note,
   });
   const settings = await combineSettings(found, io, note, knownTools);
+  const directories = [...named, ...(await foldersThere(settings.permissions.directories, note))];
   // The web is only for those who say so: by the flag, in their settings, or by naming the tool.
   const hasWeb = request.web || settings.web || request.tools !== undefined;
   // A todo list is enough for most work: a plan is for those who name it.
@@ -216,10 +229,11 @@ export async function rightsFor(
   const unwanted: readonly Tool[] = hasWeb ? unnamed : [web, ...unnamed];
   /** The tools over a folder. */
   const toolsIn = (root: string): readonly Tool[] =>
-    chosenTools(offered(settings.sandbox, root), names, request.tools)
+    chosenTools(offered(settings.sandbox, root, directories), names, request.tools)
       .filter((tool) => !unwanted.includes(tool))
       .map(guard.tool);
   const permissions = permissionsFor(rules, request.permissionMode, settings, {
+    directories,
     saveUpdate: settingsSaver(found, io),
     // At a terminal the run pauses, and is asked about below.
     ...(terminal.isThere ? {} : { canUseTool: nobodyToAsk(note) }),

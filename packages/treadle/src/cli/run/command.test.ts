@@ -1,7 +1,7 @@
 import type { Message, TreadleEvent } from '@treadle/core';
 import { scriptedModel } from '@treadle/testing';
 
-import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, realpath, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
@@ -27,6 +27,23 @@ describe('treadle run, as text', () => {
     );
     expect({ code, lines: lines.length }).toEqual({ code: 0, lines: 8 });
     expect(stderr).not.toContain('Refused');
+  });
+
+  it('works in the folders of --add-dir too, and refuses one that is not there', async () => {
+    await using folder = await temporaryFolder();
+    await using other = await temporaryFolder();
+    const path = join(await realpath(other.path), 'a.txt');
+    await writeFile(path, 'from elsewhere\n');
+    const model = scriptedModel([{ toolCalls: [{ name: 'read_file', arguments: { path } }] }, 'Read.']);
+    const options = { cwd: folder.path, model };
+    const { stderr } = await runCli(['Read it.', '--add-dir', other.path], options);
+    expect(stderr).not.toContain('Refused');
+    expect(JSON.stringify(model.requests[1]?.messages)).toContain('from elsewhere');
+    const refused = await runCli(['Read it.', '--add-dir', 'no-such'], {
+      cwd: folder.path,
+      model: scriptedModel(['-']),
+    });
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('There is no folder') as string });
   });
 
   it('takes a bare prompt, and one after -p', async () => {

@@ -60,7 +60,7 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
     const stopTracing = request.telemetry ? (await telemetry())(session) : null;
     try {
       const { aboutCommands } = rights;
-      const preview = previewIn(place.folder);
+      const preview = previewIn(place.folder, rights.permissions.directories);
       const inHand = { session, journal, begin, output, terminals, aboutCommands, preview };
       const code = await driveRun({ ...context, note }, inHand);
       // All is printed; whoever doesn't want to wait for a title goes.

@@ -61,6 +61,8 @@ export function readRunRequest(args: readonly string[], table: typeof RUN_OPTION
     /** Files beside the prompt. */
     images: options.raw('image'),
     cwd: options.text('cwd'),
+    /** More folders that the tools work in. */
+    directories: options.raw('add-dir'),
     format: options.choice('output-format', FORMATS) ?? 'text',
     limits: limitsOf(options),
     session,

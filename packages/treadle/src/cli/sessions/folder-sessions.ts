@@ -42,6 +42,16 @@ export async function formerFolder(base: string, path: string): Promise<string> 
   return join(await realpath(existing), ...missing);
 }
 
+/** The real paths of the folders that are there; the others are said, and left out. */
+export async function foldersThere(paths: readonly string[], note: (text: string) => void): Promise<readonly string[]> {
+  const there: string[] = [];
+  for (const path of paths) {
+    if ((await stat(path).catch(() => null))?.isDirectory() === true) there.push(await realpath(path));
+    else note(`There is no folder ${path}: the tools do without it.`);
+  }
+  return there;
+}
+
 export const isThere = (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,
