@@ -15,7 +15,7 @@ const ACTED_ON: ReadonlySet<SessionInput['type']> = new Set([
   'client_tool_results',
 ]);
 /** Durable events that a terminal shows of a long log: what came before is in the pager. */
-const SHOWN = 600;
+const SHOWN = 200;
 
 export interface LocalSessionOptions {
   readonly journal: Journal;

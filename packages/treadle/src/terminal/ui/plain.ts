@@ -195,7 +195,7 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
     view = createView(host);
     lastBlock = null;
     if (before) await before.close();
-    if (next.leftOut > 0) print('… earlier events are left out.');
+    if (next.leftOut > 0) print(`… ${next.leftOut} earlier events are left out.`);
     void follow(next);
     isCutOff = await next.isCutOff();
     if (isCutOff) print('The run broke off. An empty line goes on with it; a message begins another one.');

@@ -262,8 +262,12 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     view = createView(host);
     lastBlock = null;
     if (before) await before.close();
-    if (next.leftOut > 0)
-      own.push({ type: 'notice', text: `… earlier events are left out · Ctrl+O shows all`, tone: 'dim' });
+    if (next.leftOut > 0) {
+      const text = `… ${next.leftOut} earlier events are left out · Ctrl+O shows all`;
+      own.push({ type: 'notice', text, tone: 'dim' });
+      // Above what follows.
+      draw();
+    }
     void follow(next);
     const draft = await host.loadDraft(next.id);
     if (draft && input.text === '') {
