@@ -18,6 +18,8 @@ export * from '../features/memory/words.ts';
 export { isNoCallReminder } from '../features/output/no-call.ts';
 export type { OutputMode } from '../features/output/structured.ts';
 export { checkUpdates } from '../features/permissions/check-updates.ts';
+export { updatesOf } from '../features/permissions/decision.ts';
+export { applyUpdate, type SessionPermissions } from '../features/permissions/updates.ts';
 export type {
   ChooseModel,
   Range,

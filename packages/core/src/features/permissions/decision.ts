@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../json.ts';
+import type { DurableEvent } from '../../events/events.ts';
 import type { DecidedBy } from './evaluate.ts';
 import type { PermissionUpdate } from '../../events/permission-updates.ts';
 
@@ -25,4 +26,11 @@ export interface PermissionDecision {
 export function asPermissionDecision(decision: JsonValue | undefined): PermissionDecision {
   if (decision !== undefined && isJsonObject(decision)) return decision as unknown as PermissionDecision;
   return { outcome: 'deny', by: { type: 'gate' }, reason: 'The decision about this call can not be read.' };
+}
+
+/** What an event changes of a session's permissions. */
+export function updatesOf(event: DurableEvent): readonly PermissionUpdate[] {
+  if (event.type === 'input_received') return event.input.type === 'permission_updates' ? event.input.updates : [];
+  if (event.type !== 'decision_made' || event.kind !== 'permission') return [];
+  return asPermissionDecision(event.decision).updates ?? [];
 }

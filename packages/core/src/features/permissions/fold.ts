@@ -1,22 +1,18 @@
 import type { EventOf, Fold } from '../../kernel/fold.ts';
 import type { SessionState } from '../../kernel/state.ts';
-import { asPermissionDecision } from './decision.ts';
+import { asPermissionDecision, updatesOf } from './decision.ts';
 import { applyUpdate } from './updates.ts';
 
 export const permissionsFold: Fold = {
   after(state, event) {
-    if (event.type === 'decision_made') {
-      if (event.kind === 'permission') decided(state, event);
-    } else if (event.type === 'input_received' && event.input.type === 'permission_updates') {
-      for (const update of event.input.updates) state.permissions = applyUpdate(state.permissions, update);
-    }
+    for (const update of updatesOf(event)) state.permissions = applyUpdate(state.permissions, update);
+    if (event.type === 'decision_made' && event.kind === 'permission') decided(state, event);
   },
 };
 
-/** What was decided takes effect: on the call, on what the session may do, on the run. */
+/** What was decided takes effect on the call and on the run. */
 function decided(state: SessionState, { runId, callId, decision }: EventOf<'decision_made'>): void {
   const said = asPermissionDecision(decision);
-  for (const update of said.updates ?? []) state.permissions = applyUpdate(state.permissions, update);
   const { run } = state;
   if (run === null || run.runId !== runId) return;
   const call = run.turn?.calls.find((each) => each.callId === callId);

@@ -48,6 +48,30 @@ describe.concurrent('tools', () => {
     expect(forbidden(terminal.emulator.raw())).toEqual([]);
   });
 
+  it('takes a rule back that was given for the folder: in the session and in its file', async ({ expect }) => {
+    const touch = (name: string) => ({ toolCalls: [bash(`touch ${name}`)] });
+    await using world = await terminalWorld([touch('one'), 'Done.', touch('one'), 'Again.', touch('one'), 'No.']);
+    const terminal = world.open();
+    await terminal.shows(STATUS);
+    terminal.type('Go\r');
+    await choose(terminal, '3');
+    await terminal.shows('Done.');
+    terminal.type('Go on\r');
+    await terminal.shows('Again.');
+    const settings = '.treadle/settings.local.json';
+    expect(await world.read(settings)).toContain('touch');
+    terminal.type('/permissions\r');
+    await terminal.shows(/allow {2}bash\(touch.*\(localSettings\)/);
+    terminal.type('/permissions remove\r');
+    await terminal.shows('Remove a rule');
+    terminal.type('\r');
+    await terminal.shows(/Removed: allow {2}bash/);
+    expect(await world.read(settings)).not.toContain('touch');
+    terminal.type('Once more\r');
+    await terminal.shows('no, and say why');
+    expect(forbidden(terminal.emulator.raw())).toEqual([]);
+  });
+
   it('8: lists tools that run together in the order of the calls', async ({ expect }) => {
     const searches = ['one', 'two', 'three'].map((path) => ({ name: 'read_file', arguments: { path: `${path}.txt` } }));
     await using world = await terminalWorld([{ toolCalls: searches }, 'Done.']);

@@ -4,6 +4,7 @@ import { modelsFor } from '../../acp/models.ts';
 import { plainLine, plainText } from '../../asking/plain-text.ts';
 import type { SlashCommand, TerminalUi } from '../../../terminal/ui/host.ts';
 import type { Workbench } from '../workbench.ts';
+import { removeRule, ruleLine, rulesOf } from './rules.ts';
 
 const THINKING: readonly ThinkingLevel[] = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
@@ -69,18 +70,16 @@ export function agentCommands(bench: Workbench): readonly SlashCommand[] {
     },
     {
       name: 'permissions',
-      about: 'what runs without a question',
-      run(_, ui) {
-        const { mode, settings = [] } = bench.definition.permissions ?? {};
-        const lines = settings.flatMap(({ source, ...rules }) =>
-          (['allow', 'ask', 'deny'] as const).flatMap((how) =>
-            (rules[how] ?? []).map((rule) => {
-              const text = typeof rule === 'string' ? rule : rule.rule;
-              return `${how.padEnd(5)}  ${plainLine(text, 100)}  (${source})`;
-            }),
-          ),
-        );
-        ui.print([`mode ${ui.state.mode ?? mode ?? 'default'}; Shift+Tab changes it`, ...lines].join('\n'));
+      about: 'what runs without a question; remove takes a rule back',
+      takes: '[remove]',
+      async run(rest, ui) {
+        const rules = await rulesOf(bench.definition.permissions ?? {}, ui.session);
+        if (rest === 'remove') {
+          await removeRule(rules, ui);
+          return;
+        }
+        const mode = ui.state.mode ?? bench.definition.permissions?.mode ?? 'default';
+        ui.print([`mode ${mode}; Shift+Tab changes it`, ...rules.map(ruleLine)].join('\n'));
       },
     },
     {
