@@ -9,9 +9,9 @@ const DEFAULTS = {
   bodyDepth: MAX_JSON_DEPTH,
   /** Of an uploaded file. Default 64 MiB. */
   uploadBytes: 64 * 1024 * 1024,
-  /** What may wait for a stream's reader before it is cut off. Default 1 MiB. */
+  /** What may wait for a stream's reader. The rest is read from the log when it was taken. Default 1 MiB. */
   streamBytes: 1024 * 1024,
-  /** How long a reader may take nothing while it is told what is past. Default 30 s. */
+  /** How long a reader may take to take what waits, before it is cut off. Default 30 s. */
   streamStallMs: 30_000,
   /** Events of the past that a stream tells one by one; whoever is further behind gets a snapshot. Default 10,000. */
   replayEvents: 10_000,

@@ -134,6 +134,19 @@ describe('a variant', () => {
     expect(call).toEqual(['call_1', 'call_1']);
   });
 
+  it('C27: names a call by an id of its own, also where a provider gives all its calls the same', async () => {
+    const asked = (content: string): Turn => ({
+      toolCalls: [{ id: 'google-fc-0', name: 'create_file', arguments: { content } }],
+    });
+    const messages = await play([asked('<p>One</p>'), asked('<p>Two</p>'), asTurn('Done.')]);
+    const ids = messages.flatMap(({ type, eventId }) =>
+      type === 'toolStart' || type === 'toolResult' ? [eventId] : [],
+    );
+    expect(ids).toEqual([ids[0], ids[0], ids[2], ids[2]]);
+    expect(new Set(ids).size).toBe(2);
+    expect(ids).not.toContain('google-fc-0');
+  });
+
   it('closes a call that was shown and never made, and begins anew when the model call is made again', async () => {
     const error = { kind: 'network', message: 'Gone.', retryable: true, afterDeltas: 12 } as const;
     const messages = await play([{ ...writes(page), error }, writes('<p>Second</p>'), asTurn('Done.')]);

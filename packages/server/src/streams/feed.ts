@@ -21,6 +21,8 @@ export interface SessionFeed {
   join(follower: Follower, seq: number): boolean;
   /** The message that is being streamed, from its beginning. */
   openMessage(): readonly LiveEvent[];
+  /** Stops following for a while: the reader joins again. */
+  part(follower: Follower): void;
   /** Gives up the place that was taken when the feed was asked for, whether the reader followed or not. */
   leave(follower: Follower): void;
 }
@@ -141,8 +143,11 @@ function openFeed(sessionId: string, options: FeedOptions, closed: () => void): 
       followers = [...followers, follower];
       return true;
     },
-    leave(follower) {
+    part(follower) {
       followers = followers.filter((other) => other !== follower);
+    },
+    leave(follower) {
+      feed.part(follower);
       feed.users -= 1;
       if (feed.users > 0) return;
       for (const stop of stops) stop();

@@ -32,7 +32,7 @@ export interface ReaderOptions {
 
 /**
  * Tells a connection of a session: first what the log has after its position, then what happens. It holds back for nobody:
- * a reader that is too slow is let go of, and comes back with the id of the last event it has.
+ * a reader that has not taken what was written is told the rest from the log, once it has. One that takes nothing is let go of.
  */
 export function openReader(options: ReaderOptions): { readonly end: (end: StreamEnd) => void } {
   const { sessionId, journal, feed, format, sink, scope, idSuffix } = options;
@@ -41,6 +41,8 @@ export function openReader(options: ReaderOptions): { readonly end: (end: Stream
   /** The turn of the message that the reader knows a part of. */
   let turnIndex = 0;
   let closed = false;
+  /** What happens is not told: it comes from the log, when the reader has caught up. */
+  let behind = true;
 
   function write(frames: readonly Frame[]): void {
     if (closed || frames.length === 0) return;
@@ -73,7 +75,7 @@ export function openReader(options: ReaderOptions): { readonly end: (end: Stream
   }
 
   function live(event: LiveEvent): void {
-    if (closed || scope(event) === 'skip' || isTooSlow()) return;
+    if (closed || scope(event) === 'skip' || isBehind()) return;
     if (event.type === 'message_started') {
       if (position.isKnown(event)) return;
       position.started(event);
@@ -87,15 +89,23 @@ export function openReader(options: ReaderOptions): { readonly end: (end: Stream
   }
 
   /** Looked at before something is added: one event may be bigger than all that may wait. */
-  function isTooSlow(): boolean {
+  function isBehind(): boolean {
+    if (behind) return true;
     if (sink.buffered <= options.limits.streamBytes) return false;
-    close('slow');
+    behind = true;
+    feed.part(follower);
+    fallBack().catch(fail);
     return true;
+  }
+
+  async function fallBack(): Promise<void> {
+    if (await hasDrained(options)) await catchUp();
+    else close('slow');
   }
 
   const follower: Follower = {
     durable(event) {
-      if (closed || event.seq <= position.seq || isTooSlow()) return;
+      if (closed || event.seq <= position.seq || isBehind()) return;
       tell(event);
     },
     live,
@@ -105,9 +115,13 @@ export function openReader(options: ReaderOptions): { readonly end: (end: Stream
     failed: fail,
   };
 
-  async function catchUp(): Promise<void> {
+  async function begin(): Promise<void> {
     write(encoder.begin(startOf(options)));
     await recall(options, position);
+    await catchUp();
+  }
+
+  async function catchUp(): Promise<void> {
     for (;;) {
       if (await isTooFarBehind(options, position)) {
         const snapshot = await options.snapshot();
@@ -120,7 +134,9 @@ export function openReader(options: ReaderOptions): { readonly end: (end: Stream
         if (sink.buffered > options.limits.streamBytes / 2 && !(await hasDrained(options))) close('slow');
       }
       if (closed) return;
-      if (feed.join(follower, position.seq)) return follower.recover();
+      if (!feed.join(follower, position.seq)) continue;
+      behind = false;
+      return follower.recover();
     }
   }
 
@@ -160,7 +176,7 @@ export function openReader(options: ReaderOptions): { readonly end: (end: Stream
     if (!closed) options.onGone?.();
     leave();
   });
-  catchUp().catch(fail);
+  begin().catch(fail);
   return { end };
 }
 

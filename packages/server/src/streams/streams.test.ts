@@ -147,7 +147,7 @@ describe('a stream', () => {
     );
     const server = await startServer(
       { model, tools: [look], loopDetection: false },
-      { limits: { streamBytes: 100_000 }, log: (record) => records.push(record) },
+      { limits: { streamBytes: 100_000, streamStallMs: 1000 }, log: (record) => records.push(record) },
     );
     await server.call('POST', '/v1/sessions', { id: 's1' });
     const slow = connectSocket(server.port, '127.0.0.1');
@@ -161,15 +161,31 @@ describe('a stream', () => {
     await server.call('POST', '/v1/sessions/s1/runs', { input: 'Go.' });
     const whole = await until(await open(server), isRunEnd);
     expect(whole.at(-1)?.event).toMatchObject({ status: 'completed' });
+    await expect.poll(() => records.map(({ event }) => event)).toContain('stream_too_slow');
     let taken = head;
     slow.on('data', (bytes) => (taken += bytes.toString()));
     slow.resume();
     await gone;
-    expect(records.some(({ event }) => event === 'stream_too_slow')).toBe(true);
     const lastId = [...taken.matchAll(/^id: (\S+)\n/gm)].at(-1)?.[1];
     const rest = await until(await open(server, lastId), isRunEnd);
     const all = seqs(whole.map(({ event }) => event));
     expect(seqs(rest.map(({ event }) => event))).toEqual(all.filter((seq) => seq > Number(lastId?.split('~')[0])));
+  });
+
+  it('C23: keeps a reader that takes everything, though single events are bigger than what may wait', async () => {
+    const text = 'x'.repeat(300_000);
+    const events: string[] = [];
+    const turns = Array.from({ length: 8 }, () => ({ text, toolCalls: [{ name: 'look' }] }));
+    const server = await startServer(
+      { model: scriptedModel([...turns, 'End.'], { chunkSize: 300_000 }), tools: [look], loopDetection: false },
+      { limits: { streamBytes: 100_000 }, log: ({ event }) => events.push(event) },
+    );
+    await server.call('POST', '/v1/sessions', { id: 's1' });
+    const reader = await open(server);
+    await server.call('POST', '/v1/sessions/s1/runs', { input: 'Go.' });
+    const told = await until(reader, isRunEnd);
+    expect(told.at(-1)?.event).toMatchObject({ status: 'completed' });
+    expect(events).not.toContain('stream_too_slow');
   });
 
   it('tells inputs that come while nobody drives the session', async () => {
@@ -359,6 +375,7 @@ describe('a WebSocket', () => {
 
   it('V6: is closed with 1013 when it takes nothing, and its run is not held up', async () => {
     const text = 'x'.repeat(300_000);
+    const events: string[] = [];
     const turns = Array.from({ length: 24 }, () => ({ text, toolCalls: [{ name: 'look' }] }));
     const server = await startServer(
       {
@@ -367,7 +384,7 @@ describe('a WebSocket', () => {
         loopDetection: false,
         limits: { maxTurns: 100 },
       },
-      { limits: { streamBytes: 100_000 } },
+      { limits: { streamBytes: 100_000, streamStallMs: 1000 }, log: ({ event }) => events.push(event) },
     );
     await server.call('POST', '/v1/sessions', { id: 's1' });
     const socket = connect(server, STREAM);
@@ -375,6 +392,7 @@ describe('a WebSocket', () => {
     socket.pause();
     await server.call('POST', '/v1/sessions/s1/runs', { input: 'Go.' });
     await until(await open(server), isRunEnd);
+    await expect.poll(() => events).toContain('stream_too_slow');
     const code = closed(socket);
     socket.resume();
     expect(await code).toBe(1013);
