@@ -122,7 +122,7 @@ const LINES = {
   toolSearch: 690,
   code: 445,
   catalogue: 1_500,
-  clients: 1_260,
+  clients: 1_290,
   rules: 995,
   create: 190,
   rows: 425,

@@ -52,6 +52,8 @@ export type TreadleErrorCode =
   | 'invalid_token'
   /** An answer token whose time is over. */
   | 'token_expired'
+  /** A function `instructions` that failed, or said no text. No model was asked. */
+  | 'instructions_failed'
   /** Branches of which none could be selected. */
   | 'not_selected'
   /** Answers that don't answer the questions of an `ask_user` call. The message says which, and why. */

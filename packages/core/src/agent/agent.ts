@@ -27,7 +27,7 @@ import { checkInputGuardrails, type NamedInputGuardrail } from '../features/guar
 import { checkOutput, type StructuredOutput } from '../features/output/structured.ts';
 import { stopTools } from '../tools/stop-tools.ts';
 import { OUTPUT_TOOL, isStopToolName } from '../tools/stop-tool-names.ts';
-import { checkTurnContext, type TurnContextOptions } from '../features/turn-context/turn-context.ts';
+import { checkTurnContext, type TurnContextSettings } from '../features/turn-context/turn-context.ts';
 import { checkPermissions, type PermissionConfig } from '../features/permissions/permissions.ts';
 import { checkBackground, type BackgroundSettings } from '../features/background/background.ts';
 import { checkSubAgents, type AgentSubAgents } from '../features/subagents/limits.ts';
@@ -46,7 +46,6 @@ const DEFAULT_FALLBACK_ON: readonly ModelErrorKind[] = ['rate_limited', 'network
 type Defaulted =
   | 'id'
   | 'model'
-  | 'instructions'
   | 'fallbackOn'
   | 'providerTools'
   | 'maxContinuations'
@@ -75,6 +74,8 @@ export interface Agent<Types extends AgentTypes = AgentTypes>
   readonly models: readonly Model[];
   /** Null when nobody chooses. */
   readonly routing: Routing | null;
+  /** What the system prompt always says. */
+  readonly instructions: string;
   readonly retry: RetryPolicy;
   readonly projectInstructions: string | null;
   readonly memory: MemorySettings | null;
@@ -102,7 +103,7 @@ export interface Agent<Types extends AgentTypes = AgentTypes>
   readonly outputGuardrails: readonly Required<NamedOutputGuardrail>[] | null;
   readonly output: StructuredOutput | null;
   readonly inputGuardrails: readonly Required<NamedInputGuardrail>[] | null;
-  readonly turnContext: TurnContextOptions | null;
+  readonly turnContext: TurnContextSettings | null;
   readonly background: BackgroundSettings | null;
   readonly subAgents: AgentSubAgents;
   /** Null: no model is asked for titles. */
@@ -183,7 +184,9 @@ export function defineAgent<
     routing,
     fallbackOn: definition.fallbackOn ?? DEFAULT_FALLBACK_ON,
     retry,
-    instructions: [definition.instructions, output?.instructions].filter(Boolean).join('\n\n'),
+    instructions: [typeof definition.instructions === 'string' && definition.instructions, output?.instructions]
+      .filter(Boolean)
+      .join('\n\n'),
     projectInstructions: definition.projectInstructions?.trim() ? definition.projectInstructions : null,
     tools,
     toolSearch,
@@ -218,7 +221,7 @@ export function defineAgent<
     outputGuardrails: checkOutputGuardrails(definition.outputGuardrails),
     output,
     inputGuardrails: checkInputGuardrails(definition.inputGuardrails),
-    turnContext: checkTurnContext(definition.turnContext),
+    turnContext: checkTurnContext(definition.turnContext, definition.instructions),
     background,
     subAgents: checkSubAgents(definition.subAgents),
     title: titleSettings(definition.title, definition.model),

@@ -19,7 +19,7 @@ import type { RequireToolCall } from '../features/output/no-call.ts';
 import type { OutputGuardrail, NamedOutputGuardrail } from '../features/guardrails/output.ts';
 import type { InputGuardrail, NamedInputGuardrail } from '../features/guardrails/input.ts';
 import type { OutputOptions } from '../features/output/structured.ts';
-import type { TurnContextOptions } from '../features/turn-context/turn-context.ts';
+import type { TurnContextOptions, TurnContextProvider } from '../features/turn-context/turn-context.ts';
 import type { PermissionOptions } from '../features/permissions/permissions.ts';
 import type { BackgroundOptions } from '../features/background/background.ts';
 import type { SubAgentLimits } from '../features/subagents/limits.ts';
@@ -52,8 +52,8 @@ export interface AgentDefinition<
   /** Stable name of the agent. Default `agent`. */
   readonly id?: string;
   readonly model: Model;
-  /** The system prompt. */
-  readonly instructions?: string;
+  /** The system prompt; or a function that says it for each turn, within `turnContext.timeoutMs`. */
+  readonly instructions?: string | TurnContextProvider;
   readonly tools?: Tools;
   /** The value a run is to come to, checked: `output` of its result. */
   readonly output?: OutputOptions<Schema>;

@@ -352,6 +352,7 @@ export const SERVICES = {
 /** Tools that a model searches for, and calls by another tool. */
 export { unwrapCalls } from '../features/tool-search/calls.ts';
 export { deferredRequest } from '../features/tool-search/request.ts';
+export { systemOf } from '../features/turn-context/plan.ts';
 
 /** Which tools the model is offered. */
 export { recallTool } from '../features/compaction/recall.ts';

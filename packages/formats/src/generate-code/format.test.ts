@@ -136,7 +136,7 @@ describe('a variant', () => {
 
   it('C27: names a call by an id of its own, also where a provider gives all its calls the same', async () => {
     const asked = (content: string): Turn => ({
-      toolCalls: [{ id: 'google-fc-0', name: 'create_file', arguments: { content } }],
+      toolCalls: [{ providerCallId: 'google-fc-0', name: 'create_file', arguments: { content } }],
     });
     const messages = await play([asked('<p>One</p>'), asked('<p>Two</p>'), asTurn('Done.')]);
     const ids = messages.flatMap(({ type, eventId }) =>

@@ -84,3 +84,34 @@ describe('what is to be known before a turn', () => {
     );
   });
 });
+
+describe('instructions as a function', () => {
+  it('are the system prompt of each turn, asked once, and in the log', async () => {
+    const model = scriptedModel([call, 'Done.']);
+    const instructions = ({ turnIndex }: { readonly turnIndex: number }) => `Turn ${turnIndex}.`;
+    const session = await createSession(defineAgent({ model, tools: [step], instructions }));
+    const events: TreadleEvent[] = [];
+    session.subscribe((event) => events.push(event));
+    await session.prompt('Go.').result;
+    expect(model.requests.map(({ system }) => system)).toEqual(['Turn 0.', 'Turn 1.']);
+    expect(events.filter((event) => event.type === 'decision_made')).toMatchObject([
+      { kind: 'context', turnIndex: 0, decision: { instructions: 'Turn 0.' } },
+      { kind: 'context', turnIndex: 1, decision: { instructions: 'Turn 1.' } },
+    ]);
+  });
+
+  it('that fail let no model be asked; the run goes on when they say something', async () => {
+    const model = scriptedModel(['Done.']);
+    let isDown = true;
+    const instructions = () => {
+      if (isDown) throw new Error('The file is gone.');
+      return 'Be brief.';
+    };
+    const session = await createSession(defineAgent({ model, instructions }));
+    await expect(session.prompt('Go.').result).rejects.toMatchObject({ code: 'instructions_failed' });
+    expect(model.requests).toEqual([]);
+    isDown = false;
+    expect(await session.resume().result).toMatchObject({ status: 'completed', text: 'Done.' });
+    expect(model.requests.map(({ system }) => system)).toEqual(['Be brief.']);
+  });
+});

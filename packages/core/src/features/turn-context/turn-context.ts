@@ -30,6 +30,12 @@ export interface TurnContextOptions {
   readonly timeoutMs?: number;
 }
 
+/** All that is asked before a turn. */
+export interface TurnContextSettings extends TurnContextOptions {
+  /** Says the system prompt of the turn. */
+  readonly instructions?: TurnContextProvider;
+}
+
 const TITLES: Readonly<Record<Slot, string>> = {
   planning: 'The plan as it stands now',
   retrieved: 'What may help with the next step',
@@ -40,39 +46,53 @@ const TITLES: Readonly<Record<Slot, string>> = {
  *
  * @throws TreadleError `invalid_definition`.
  */
-export function checkTurnContext(given: TurnContextOptions | undefined): TurnContextOptions | null {
-  if (given === undefined || SLOTS.every((slot) => given[slot] === undefined)) return null;
-  const isProvider = (slot: Slot): boolean => given[slot] === undefined || typeof given[slot] === 'function';
-  if (!SLOTS.every(isProvider) || !((given.timeoutMs ?? 1) > 0)) {
+export function checkTurnContext(
+  given: TurnContextOptions | undefined,
+  instructions: string | TurnContextProvider | undefined,
+): TurnContextSettings | null {
+  const isAsked = typeof instructions === 'function';
+  if (!isAsked && SLOTS.every((slot) => given?.[slot] === undefined)) return null;
+  const isProvider = (slot: Slot): boolean => given?.[slot] === undefined || typeof given[slot] === 'function';
+  if (!SLOTS.every(isProvider) || !((given?.timeoutMs ?? 1) > 0)) {
     throw new TreadleError(
       'invalid_definition',
       'turnContext: planning and retrieved must be functions, and timeoutMs greater than 0.',
     );
   }
-  return Object.freeze({ ...given });
+  return Object.freeze({ ...given, ...(isAsked ? { instructions } : {}) });
 }
 
-/** What the providers said before one turn. */
-export type TurnContextDecision = { readonly [Name in Slot]?: string };
+const ASKED = ['instructions', ...SLOTS] as const;
 
-/** Asks the providers, all at once. One that fails has said nothing, and `warn` is told why. */
+/** What the providers said before one turn. */
+export type TurnContextDecision = { readonly [Name in (typeof ASKED)[number]]?: string };
+
+/**
+ * Asks the providers, all at once. One that fails has said nothing, and `warn` is told why.
+ *
+ * @throws TreadleError `instructions_failed`: no model is asked without its system prompt.
+ */
 export async function askTurnContext(
-  options: TurnContextOptions,
+  options: TurnContextSettings,
   facts: TurnFacts,
   clock: Clock,
   warn: (problem: string) => void,
 ): Promise<TurnContextDecision> {
   const { timeoutMs = 10_000 } = options;
   const said = await Promise.all(
-    SLOTS.map(async (slot) => {
+    ASKED.map(async (slot) => {
       const provider = options[slot];
       if (!provider) return [];
-      const name = `The ${slot} provider`;
+      const name = slot === 'instructions' ? 'The function `instructions`' : `The ${slot} provider`;
       const call = (signal: AbortSignal): unknown => provider({ ...facts, signal });
       const outcome = await timedCall({ name, timeoutMs, clock, signal: facts.signal, call });
-      if (!outcome.ok) warn(outcome.problem);
-      else if (typeof outcome.value === 'string') return outcome.value.trim() === '' ? [] : [[slot, outcome.value]];
-      else if (outcome.value !== null && outcome.value !== undefined) warn(`${name} answered with no text.`);
+      if (outcome.ok && typeof outcome.value === 'string')
+        return outcome.value.trim() === '' ? [] : [[slot, outcome.value]];
+      if (outcome.ok && outcome.value == null) return [];
+      const problem = outcome.ok ? `${name} answered with no text.` : outcome.problem;
+      if (slot === 'instructions')
+        throw new TreadleError('instructions_failed', `${problem} Resume the run to ask again.`);
+      warn(problem);
       return [];
     }),
   );

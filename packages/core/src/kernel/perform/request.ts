@@ -3,7 +3,7 @@ import type { Draft } from '../../draft.ts';
 import { isForModel } from '../../messages/message.ts';
 import { replyLimit } from '../../messages/prompt-size.ts';
 import type { Model, ModelRequest, ToolDefinition } from '../../model/model.ts';
-import { deferredRequest, policyOf } from '../features.ts';
+import { deferredRequest, policyOf, systemOf } from '../features.ts';
 import type { SessionPermissions } from '../folds.ts';
 import type { SessionState } from '../state.ts';
 
@@ -32,7 +32,7 @@ export function modelRequest(
 ): ModelRequest {
   const { container } = state;
   const request: Draft<ModelRequest> = {
-    system: agent.instructions,
+    system: systemOf(state, agent),
     messages: state.view.every(isForModel) ? state.view.slice() : state.view.filter(isForModel),
     tools: offeredTools(state, agent),
     sessionId: state.sessionId,
