@@ -1,8 +1,21 @@
 // A terminal emulator, and a check of the raw bytes that it is sent.
 import { createRequire } from 'node:module';
 
+/** A character on the screen, and how it looks: as xterm.js says it. */
+interface Cell {
+  getChars(): string;
+  getWidth(): number;
+  isFgPalette(): boolean;
+  getFgColor(): number;
+  isBold(): number;
+  isDim(): number;
+  isItalic(): number;
+  isUnderline(): number;
+}
+
 interface Line {
   readonly isWrapped: boolean;
+  getCell(column: number): Cell | undefined;
   translateToString(trimRight: boolean): string;
 }
 
@@ -29,6 +42,18 @@ const xterm = createRequire(import.meta.url)('@xterm/headless') as {
   readonly Terminal: new (options: object) => XtermTerminal;
 };
 
+/** Characters side by side that look the same. */
+export interface StyledRun {
+  readonly column: number;
+  readonly text: string;
+  /** In the palette of 256; null for the terminal's own. */
+  readonly colour: number | null;
+  readonly isBold: boolean;
+  readonly isDim: boolean;
+  readonly isItalic: boolean;
+  readonly isUnderlined: boolean;
+}
+
 export interface Emulator {
   readonly columns: number;
   readonly rows: number;
@@ -42,6 +67,8 @@ export interface Emulator {
   lines(): Promise<string[]>;
   /** The screen alone. */
   screen(): Promise<string[]>;
+  /** The screen with its looks, a list of runs per row. */
+  styledScreen(): Promise<StyledRun[][]>;
   /** How many rows were too long for their row, and went on in the next. */
   overlong(): Promise<number>;
   /** From 0, in the whole of history and screen. */
@@ -49,6 +76,28 @@ export interface Emulator {
   readonly title: () => string;
   /** What the terminal answers to questions. */
   onAnswer(take: (bytes: string) => void): void;
+}
+
+function runsOf(line: Line | undefined, columns: number): StyledRun[] {
+  const runs: StyledRun[] = [];
+  for (let column = 0; column < columns; column += 1) {
+    const cell = line?.getCell(column);
+    // The second half of a wide character has no width.
+    if (cell === undefined || cell.getWidth() === 0) continue;
+    const style = {
+      colour: cell.isFgPalette() ? cell.getFgColor() : null,
+      isBold: cell.isBold() !== 0,
+      isDim: cell.isDim() !== 0,
+      isItalic: cell.isItalic() !== 0,
+      isUnderlined: cell.isUnderline() !== 0,
+    };
+    const text = cell.getChars() || ' ';
+    const last = runs.at(-1);
+    if (last && JSON.stringify({ ...last, ...style }) === JSON.stringify(last))
+      runs[runs.length - 1] = { ...last, text: last.text + text };
+    else runs.push({ column, text, ...style });
+  }
+  return runs;
 }
 
 export function createEmulator(columns: number, rows: number): Emulator {
@@ -94,6 +143,13 @@ export function createEmulator(columns: number, rows: number): Emulator {
       await settled();
       const { baseY } = terminal.buffer.active;
       return read(baseY, baseY + terminal.rows);
+    },
+    async styledScreen() {
+      await settled();
+      const { active } = terminal.buffer;
+      return Array.from({ length: terminal.rows }, (_, row) =>
+        runsOf(active.getLine(active.baseY + row), terminal.cols),
+      );
     },
     async overlong() {
       await settled();

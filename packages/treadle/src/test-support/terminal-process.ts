@@ -38,6 +38,8 @@ export interface TerminalOptions {
   readonly rows?: number;
   /** It answers no questions, like an old terminal. */
   readonly isMute?: boolean;
+  /** Sees each piece of output as it comes. */
+  readonly onOutput?: (text: string) => void;
   /** Instead of the command line. */
   readonly command?: readonly string[];
 }
@@ -61,7 +63,10 @@ export function startInTerminal(args: readonly string[], options: TerminalOption
       ...env,
     },
   });
-  pty.onData((text) => emulator.write(text));
+  pty.onData((text) => {
+    emulator.write(text);
+    options.onOutput?.(text);
+  });
   if (options.isMute !== true) emulator.onAnswer((bytes) => pty.write(bytes));
   const ended = new Promise<number>(
     (resolve) => void pty.onExit(({ exitCode, signal }) => resolve(exitCode || (signal ?? 0))),

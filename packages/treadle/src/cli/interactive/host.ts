@@ -1,3 +1,5 @@
+import { isAbsolute, join, relative } from 'node:path';
+
 import type { TerminalHost } from '../../terminal/ui/host.ts';
 import type { CliIo } from '../io.ts';
 import { version } from '../version.ts';
@@ -30,7 +32,7 @@ export async function machineHost(
 > {
   return {
     version: version(),
-    folder,
+    folder: shownFolder(folder, io.env['HOME']),
     files: fileList(folder),
     history: await store.history(),
     remember: store.remember,
@@ -47,4 +49,12 @@ export async function machineHost(
     },
     shell: (command) => shellOutput(command, folder, io.env),
   };
+}
+
+/** A folder as a shell shows it: below the home folder, from `~` on. */
+function shownFolder(folder: string, home: string | undefined): string {
+  if (home === undefined || home === '') return folder;
+  const inside = relative(home, folder);
+  if (inside === '') return '~';
+  return inside.startsWith('..') || isAbsolute(inside) ? folder : join('~', inside);
 }

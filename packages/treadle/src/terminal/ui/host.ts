@@ -53,6 +53,7 @@ export interface TerminalHost {
   readonly version: string;
   /** `provider/model`. */
   readonly model: string;
+  /** As it is shown. */
   readonly folder: string;
   readonly mode: string;
   /** Who drives here, as `drive_started` says it; null when nobody does. */
