@@ -55,12 +55,16 @@ const environment = (more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
   ...more,
 });
 
-/** Writes a project as a user would, with a cache of its own, so that no older `create-treadle` runs. */
-async function create(name: string, ...options: string[]): Promise<string> {
+/**
+ * Writes a project as a user would, with a cache of its own, so that no older `create-treadle` runs. It says what to run
+ * next.
+ */
+async function create(name: string, next: string, ...options: string[]): Promise<string> {
   const cache = await emptyFolder();
   folders.push(cache);
   const args = ['create', '--yes', 'treadle@latest', name, '--', ...options];
-  await run(place, 'npm', args, environment({ npm_config_cache: cache }));
+  const printed = await run(place, 'npm', args, environment({ npm_config_cache: cache }));
+  expect(printed.trimEnd().endsWith(`  ${next}`)).toBe(true);
   return join(place, name);
 }
 
@@ -113,7 +117,7 @@ async function chatAt(url: string): Promise<void> {
 
 describe('npm create treadle@latest', () => {
   it('terminal: installs, passes its tests on Node 24 and 22, and answers in a terminal', async () => {
-    const folder = await create('terminal-agent', '--template', 'terminal', '--yes');
+    const folder = await create('terminal-agent', 'npm start', '--template', 'terminal', '--yes');
     const { version } = await manifestAt(join(root, 'packages/create-treadle'));
     expect((await manifestAt(folder)).dependencies).toMatchObject({ treadle: version });
     expect((await manifestAt(folder)).name).toBe('terminal-agent');
@@ -137,7 +141,7 @@ describe('npm create treadle@latest', () => {
   });
 
   it('chat-hono: installs, passes its tests, and answers in a browser', async () => {
-    const folder = await create('hono-chat', '--template', 'chat-hono', '--yes', '--no-install');
+    const folder = await create('hono-chat', 'npm start', '--template', 'chat-hono', '--yes', '--no-install');
     await npmIn(folder, 'install', '--no-audit', '--no-fund');
     await npmIn(folder, 'run', 'typecheck');
     expect(await npmIn(folder, 'test')).toMatch(/# fail 0|ℹ fail 0/);
@@ -150,7 +154,7 @@ describe('npm create treadle@latest', () => {
   });
 
   it('chat-next: installs, builds without telemetry, passes its tests, and answers in a browser', async () => {
-    const folder = await create('next-chat', '--template', 'chat-next', '--yes', '--no-install');
+    const folder = await create('next-chat', 'npm run dev', '--template', 'chat-next', '--yes', '--no-install');
     await npmIn(folder, 'install', '--no-audit', '--no-fund');
     await npmIn(folder, 'run', 'build');
     await npmIn(folder, 'run', 'typecheck');
@@ -164,7 +168,7 @@ describe('npm create treadle@latest', () => {
   });
 
   it('postgres: installs, passes its tests, and remembers what an earlier process was told', async () => {
-    const folder = await create('postgres-agent', '--template', 'postgres', '--yes', '--no-install');
+    const folder = await create('postgres-agent', 'npm start', '--template', 'postgres', '--yes', '--no-install');
     await npmIn(folder, 'install', '--no-audit', '--no-fund');
     await npmIn(folder, 'run', 'typecheck');
     expect(await npmIn(folder, 'test')).toMatch(/# fail 0|ℹ fail 0/);

@@ -8,6 +8,7 @@ import { HELP, readArguments } from './arguments.ts';
 import { CreateProblem } from './problem.ts';
 import { writeProject } from './project.ts';
 import { complete, type Answers } from './questions.ts';
+import { commandOf } from './templates.ts';
 
 /** The command: asks what is left out, writes the project, and installs its dependencies. */
 export async function main(args: readonly string[]): Promise<void> {
@@ -57,8 +58,8 @@ async function install(cwd: string): Promise<void> {
 }
 
 /** What to run next. */
-function next(folder: string, { install: isInstalled }: Answers): string {
+function next(folder: string, { install: isInstalled, template }: Answers): string {
   const quoted = /\s/.test(folder) ? JSON.stringify(folder) : folder;
-  const commands = [`cd ${quoted}`, ...(isInstalled ? [] : ['npm install']), 'npm start'];
+  const commands = [`cd ${quoted}`, ...(isInstalled ? [] : ['npm install']), commandOf(template)];
   return `\nDone. Now run:\n\n${commands.map((command) => `  ${command}\n`).join('')}\n`;
 }

@@ -13,3 +13,6 @@ export const isTemplate = (name: string): name is Template => Object.hasOwn(TEMP
 
 /** The names of all templates, for a message. */
 export const templateNames = (): string => Object.keys(TEMPLATES).join(', ');
+
+/** What to run in a new project. Next.js starts only what was built before. */
+export const commandOf = (template: Template): string => (template === 'chat-next' ? 'npm run dev' : 'npm start');

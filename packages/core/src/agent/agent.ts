@@ -1,7 +1,7 @@
 import { mustBeAtLeastOne, mustBeCount, mustBePositive, mustBeWhole } from '../check-numbers.ts';
 import type { Validator } from '../ports/validator.ts';
 import { checkDefinition } from './check-definition.ts';
-import type { AgentDefinition, QueueMode } from './definition.ts';
+import type { AgentDefinition, NamedPlainTools, QueueMode } from './definition.ts';
 import { checkContext, type ContextPolicy } from '../features/compaction/options.ts';
 import { recallTool } from '../features/compaction/recall.ts';
 import { DEFAULT_RESULT_TOKENS } from '../messages/result-limits.ts';
@@ -112,6 +112,9 @@ export interface Agent<Types extends AgentTypes = AgentTypes>
   readonly snapshot: ConfigSnapshot;
 }
 
+/** The tools that are given; none where nothing was inferred, and the default stands. */
+type ListOf<Tools> = [Tools] extends [NamedPlainTools] ? readonly [] : Extract<Tools, readonly Tool[]>;
+
 const slug = (text: string): string => text.replace(/[^A-Za-z0-9]+/g, '-').replace(/^-+|-+$/g, '') || 'x';
 
 /**
@@ -130,15 +133,16 @@ const slug = (text: string): string => text.replace(/[^A-Za-z0-9]+/g, '-').repla
  * ```
  */
 export function defineAgent<
-  const Tools extends readonly Tool[] = readonly [],
+  const Tools extends readonly Tool[] | NamedPlainTools = NamedPlainTools,
   const Schema extends ToolParameters = never,
 >(
   definition: AgentDefinition<Tools, Schema>,
 ): Agent<{
   // Written out, so that declarations of other packages need no names of ours.
-  output: SchemaValue<Schema> | HandedTo<Tools>['output'];
-  tools: NonNullable<Tools[number]['~types']> | HandedTo<Tools>['tools'];
-}> {
+  output: SchemaValue<Schema> | HandedTo<ListOf<Tools>>['output'];
+  tools: NonNullable<ListOf<Tools>[number]['~types']> | HandedTo<ListOf<Tools>>['tools'];
+}>;
+export function defineAgent(definition: AgentDefinition): Agent {
   checkDefinition(definition);
   const context = definition.context === false ? null : checkContext(definition.context ?? {});
   const { background, tools: own } = checkBackground(definition.background, definition.tools ?? []);

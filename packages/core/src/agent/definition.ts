@@ -26,7 +26,7 @@ import type { SubAgentLimits } from '../features/subagents/limits.ts';
 import type { ToolSearchOptions } from '../features/tool-search/options.ts';
 import type { TitleOptions } from '../features/titles/options.ts';
 import type { ToolParameters } from '../tools/define/define-types.ts';
-import type { Tool } from '../tools/tool.ts';
+import type { Tool, ToolContext } from '../tools/tool.ts';
 import type { Validator } from '../ports/validator.ts';
 
 /** How the calls of one turn run. Results keep the order of the calls whatever the mode. */
@@ -40,12 +40,26 @@ export type ToolExecution =
 /** How a queue is emptied: the oldest message, so that each gets an answer of its own, or all at once. */
 export type QueueMode = 'one_at_a_time' | 'all';
 
+/** An object in a tool's place. The type checker takes none, and its message shows what to write. */
+interface PlainTool {
+  readonly 'Write: tools: [defineTool({ name, description, inputSchema, execute })]': never;
+  readonly approval?: 'always' | ((args: WriteDefineTool) => unknown);
+  readonly execute?: (args: WriteDefineTool, context: ToolContext) => unknown;
+  readonly [key: string]: unknown;
+}
+
+/** The type of untyped arguments of a {@link PlainTool}, so that every message about them shows what to write. */
+type WriteDefineTool = 'Write: defineTool({ name, description, inputSchema, execute })';
+
+/** Objects by the names of the tools, as in the AI SDK. */
+export type NamedPlainTools = Readonly<Record<string, PlainTool>>;
+
 /**
  * What `defineAgent` takes. Most agents need a model, instructions and tools. The other fields are in groups:
  * `ModelSettings`, `ToolSettings`, `ConversationSettings` and `RunSettings`.
  */
 export interface AgentDefinition<
-  Tools extends readonly Tool[] = readonly Tool[],
+  Tools extends readonly Tool[] | NamedPlainTools = readonly Tool[],
   Schema extends ToolParameters = ToolParameters,
 >
   extends ModelSettings, ToolSettings, ConversationSettings, RunSettings {

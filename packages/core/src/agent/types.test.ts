@@ -277,6 +277,36 @@ describe('a tool', () => {
   });
 });
 
+it('an agent takes no plain object for a tool, and the type checker says what to write', () => {
+  const inputSchema = z.object({ city: z.string() });
+  type Instead = 'Write: defineTool({ name, description, inputSchema, execute })';
+  const byName = () =>
+    defineAgent({
+      model: model(),
+      tools: {
+        // @ts-expect-error: Property 'Write: tools: [defineTool({ … })]' is missing
+        weather: {
+          description: 'Weather.',
+          inputSchema,
+          approval: (input) => expectTypeOf(input).toEqualTypeOf<Instead>(),
+          execute: (input) => expectTypeOf(input).toEqualTypeOf<Instead>(),
+        },
+      },
+    });
+  const plain = {
+    name: 'weather',
+    description: 'Weather.',
+    inputSchema,
+    execute: ({ city }: { city: string }) => city,
+  };
+  // @ts-expect-error: Property 'Write: tools: [defineTool({ … })]' is missing
+  const listed = () => defineAgent({ model: model(), tools: [plain] });
+  expect(byName).toThrow('Write: tools: [weather]');
+  expect(listed).toThrow('Write: defineTool({');
+  const ofAny = <Tools extends readonly Tool[]>(tools: Tools) => defineAgent({ model: model(), tools });
+  expect([...ofAny([look]).tools.keys()]).toEqual(['look']);
+});
+
 it('an agent, a session and a run fit where nothing is known of their types', async () => {
   const agent = defineAgent({ model: model('Hello.'), tools: [refund, look], output: { schema: z.object({}) } });
   const plainAgent: Agent = agent;
