@@ -123,6 +123,9 @@ export function localSession(session: Session, { journal, seq, fail }: LocalSess
       case 'compact':
         await session.compact(input.instructions === undefined ? {} : { instructions: input.instructions });
         return;
+      case 'stop_task':
+        await session.tasks.stop(input.taskId);
+        return;
       case 'continue':
         drive(session.continue());
         return;

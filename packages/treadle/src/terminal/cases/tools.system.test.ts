@@ -72,6 +72,32 @@ describe.concurrent('tools', () => {
     expect(forbidden(terminal.emulator.raw())).toEqual([]);
   });
 
+  it('shows all of one result with /show, and ends a background task with /tasks', async ({ expect }) => {
+    await using world = await terminalWorld([
+      { toolCalls: [bash('seq 40')] },
+      { toolCalls: [{ name: 'bash', arguments: { command: 'sleep 600', run_in_background: true } }] },
+      'It runs.',
+      'It was ended.',
+    ]);
+    const terminal = world.open([...ALLOWED, '--background']);
+    await terminal.shows(STATUS);
+    terminal.type('Go\r');
+    await terminal.shows('[#1 40 lines]');
+    await terminal.shows('in the background · task_');
+    terminal.type('/show 1\r');
+    expect(await terminal.shows('Result #1')).toMatch(/^ *17$/m);
+    terminal.type('q');
+    terminal.type('/tasks\r');
+    await terminal.shows('Enter ends a task');
+    terminal.type('\r');
+    await terminal.shows(/in the background: killed/);
+    terminal.type('/tasks\r');
+    await terminal.shows('Nothing runs in the background.');
+    terminal.type('/show 9\r');
+    await terminal.shows('There is no result #9');
+    expect(forbidden(terminal.emulator.raw())).toEqual([]);
+  });
+
   it('8: lists tools that run together in the order of the calls', async ({ expect }) => {
     const searches = ['one', 'two', 'three'].map((path) => ({ name: 'read_file', arguments: { path: `${path}.txt` } }));
     await using world = await terminalWorld([{ toolCalls: searches }, 'Done.']);

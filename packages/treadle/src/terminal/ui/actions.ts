@@ -2,11 +2,12 @@ import type { SessionInput } from '@treadle/core/events';
 
 import type { Key } from '../panels/panel.ts';
 import { blockRows, type RowOptions } from '../view/rows.ts';
-import { createView, type ViewState } from '../view/view.ts';
+import type { ViewState } from '../view/view.ts';
 import type { TerminalDevice } from './device.ts';
 import type { TerminalHost, TerminalUi } from './host.ts';
 import type { InputLine } from './input-line.ts';
 import { createSpeech } from './speech.ts';
+import { transcriptOf } from './transcript.ts';
 
 /** Milliseconds in which the same key again means another thing. */
 const AGAIN_MS = 2000;
@@ -40,7 +41,8 @@ export interface Actions {
   /** The draft has changed. */
   drafted(): void;
   offerResume(isCutOff: boolean): void;
-  showTranscript(): void;
+  /** All of the session, or one result by its number. */
+  showTranscript(number?: number): void;
 }
 
 export function createActions(parts: ActionsParts): Actions {
@@ -125,15 +127,18 @@ export function createActions(parts: ActionsParts): Actions {
     speech.say(text, kind).catch(fail);
   }
 
-  async function showTranscript(): Promise<void> {
-    const view = createView(host);
-    for await (const event of ui.session.history()) view.take(event);
-    const blocks = view.finished();
+  async function showTranscript(number?: number): Promise<void> {
+    const blocks = await transcriptOf(host, ui.session, number);
+    if (number !== undefined && blocks.length === 0) {
+      ui.print(`There is no result #${number} on the screen.`, 'warn');
+      return;
+    }
     const rows = (columns: number): string[] =>
       blocks.flatMap((block, index) =>
         blockRows(block, blocks[index - 1] ?? null, { ...parts.options(), columns, isWhole: true }),
       );
-    ui.page('Transcript', rows, true);
+    if (number === undefined) ui.page('Transcript', rows, true);
+    else ui.page(`Result #${number}`, rows);
   }
 
   /** The markers of pastes stay as they are in the editor: what they stand for is not for it. */
@@ -150,7 +155,7 @@ export function createActions(parts: ActionsParts): Actions {
   }
 
   return {
-    showTranscript: () => void showTranscript().catch(fail),
+    showTranscript: (number) => void showTranscript(number).catch(fail),
     offerResume(is) {
       cutOff = is;
       if (is) setHint('The run broke off. Enter goes on with it; a message begins another one.');

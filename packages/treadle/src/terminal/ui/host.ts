@@ -24,8 +24,8 @@ export interface TerminalUi {
   print(text: string, tone?: 'dim' | 'warn' | 'bad'): void;
   /** Shows something long by itself. */
   page(title: string, rows: (columns: number, theme: Theme) => readonly string[], atEnd?: boolean): void;
-  /** All of the session, from its log. */
-  transcript(): void;
+  /** All of the session, from its log, or one result by its number. */
+  transcript(number?: number): void;
   /** Null when nothing was chosen. */
   pick<Value>(title: string, items: readonly PickerItem<Value>[]): Promise<Value | null>;
   /** Null when there was no answer. */

@@ -7,6 +7,7 @@ import { themeNamed } from '../screen/theme.ts';
 import type { TerminalSession } from '../session/session.ts';
 import type { Block } from '../view/blocks.ts';
 import { blockRows, openToolRows, type RowOptions } from '../view/rows.ts';
+import { transcriptOf } from './transcript.ts';
 import { createView, type View } from '../view/view.ts';
 import type { TerminalHost, TerminalUi } from './host.ts';
 import { createQuestions } from './questions.ts';
@@ -151,10 +152,9 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
     },
   });
 
-  async function transcript(): Promise<void> {
-    const whole = createView(host);
-    for await (const event of ui.session.history()) whole.take(event);
-    for (const block of whole.finished()) print(blockRows(block, null, { ...options, isWhole: true }).join('\n'));
+  async function transcript(number?: number): Promise<void> {
+    for (const block of await transcriptOf(host, ui.session, number))
+      print(blockRows(block, null, { ...options, isWhole: true }).join('\n'));
     update();
   }
 
@@ -171,7 +171,7 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
       update();
     },
     page,
-    transcript: () => void transcript().catch(fail),
+    transcript: (number) => void transcript(number).catch(fail),
     async pick(title, items) {
       const lines = items.map(
         ({ text, about = '' }, index) => `${index + 1}  ${text}${about === '' ? '' : `  ${about}`}`,

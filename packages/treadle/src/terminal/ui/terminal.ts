@@ -201,7 +201,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
       schedule();
     },
     page,
-    transcript: () => actions.showTranscript(),
+    transcript: (number) => actions.showTranscript(number),
     pick: (title, items) =>
       new Promise((resolve) => {
         setPanel(

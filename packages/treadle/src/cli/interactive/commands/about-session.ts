@@ -13,6 +13,29 @@ export function aboutSession(): readonly SlashCommand[] {
       },
     },
     {
+      name: 'show',
+      about: 'all of a result, by the number beside it',
+      takes: 'number',
+      run(rest, ui) {
+        const number = Number(rest.replace(/^#/, ''));
+        if (Number.isInteger(number) && number > 0) ui.transcript(number);
+        else ui.print('Give the number of a result, such as /show 3.', 'warn');
+      },
+    },
+    {
+      name: 'tasks',
+      about: 'what runs in the background; Enter ends it',
+      async run(_, ui) {
+        const items = [...ui.state.tasks].map(([value, name]) => ({ value, text: `${name} · ${value}` }));
+        if (items.length === 0) {
+          ui.print('Nothing runs in the background.', 'dim');
+          return;
+        }
+        const taskId = await ui.pick('In the background: Enter ends a task, Esc leaves', items);
+        if (taskId !== null) await ui.session.post({ type: 'stop_task', taskId });
+      },
+    },
+    {
       name: 'copy',
       about: 'the last reply, as Markdown, to the clipboard',
       run(_, ui) {
