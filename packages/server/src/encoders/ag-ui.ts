@@ -73,7 +73,7 @@ function agUiEncoder(request: AgUiRequest): Encoder {
     return replyEvents(part);
   }
 
-  function finish(outcome: JsonObject, event: { readonly usage?: Usage }): Told[] {
+  function finish(outcome: JsonObject | undefined, event: { readonly usage?: Usage }): Told[] {
     return [
       ...closeStep(),
       ...[...subAgents].map((runId) => subAgentLeft(runId)),
@@ -81,7 +81,7 @@ function agUiEncoder(request: AgUiRequest): Encoder {
         type: 'RUN_FINISHED',
         threadId,
         runId: ownRunId,
-        outcome,
+        ...(outcome && { outcome }),
         ...(event.usage && served ? { usage: [tokenUsage(event.usage, served)] } : {}),
       },
     ];
@@ -95,7 +95,8 @@ function agUiEncoder(request: AgUiRequest): Encoder {
     const interrupts = pending.flatMap((call) => interrupt(call, questions));
     if (interrupts.length > 0) return finish({ type: 'interrupt', interrupts }, {});
     const pendingToolCallIds = pending.map(({ callId }) => callId);
-    return finish({ type: 'success', ...(!isLegacy && { pendingToolCallIds }) }, {});
+    // An older client takes a success for the end: only without an outcome do its tools' results start the next request.
+    return finish(isLegacy ? undefined : { type: 'success', pendingToolCallIds }, {});
   }
 
   function ended(event: EventOf<'run_ended'>): Told[] {

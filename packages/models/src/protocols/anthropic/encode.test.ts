@@ -64,6 +64,12 @@ describe('a request', () => {
     });
   });
 
+  it('takes the container of a new session from `providerOptions`', () => {
+    expect(body(request([user('Hi')], { providerOptions: { container: 'container_9' } }))).toMatchObject({
+      container: 'container_9',
+    });
+  });
+
   it('names the betas it was made with in one header', () => {
     const made = anthropicMessages({ betas: ['a-1', 'b-2', 'a-1'] });
     const { headers } = made.createEncoder({ provider: 'own', modelId: 'm' })(request([user('Hi')]));
