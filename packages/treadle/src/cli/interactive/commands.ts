@@ -14,6 +14,7 @@ Ctrl+J, \\ Enter, Alt+Enter   another line
 Up, Down       earlier prompts; Ctrl+R searches them
 Ctrl+G         edits the draft in $VISUAL or $EDITOR
 Ctrl+O         the whole transcript, with all results; q leaves it
+Ctrl+V         adds the image of the clipboard; a dragged image or PDF is added, too
 Ctrl+Z         suspends; fg comes back
 Shift+Tab      permission mode: default, acceptEdits, plan
 @path          a file, completed; ! before a command runs it`;

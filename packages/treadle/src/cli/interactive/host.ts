@@ -3,6 +3,8 @@ import { isAbsolute, join, relative } from 'node:path';
 import type { TerminalHost } from '../../terminal/ui/host.ts';
 import type { CliIo } from '../io.ts';
 import { version } from '../version.ts';
+import { defined } from '../defined.ts';
+import { mentionOfClipboard, mentionOfPath } from './images.ts';
 import { editText, fileList, shellOutput } from './files.ts';
 import type { TerminalStore } from './store.ts';
 
@@ -28,6 +30,8 @@ export async function machineHost(
     | 'edit'
     | 'content'
     | 'shell'
+    | 'mention'
+    | 'clipboard'
   >
 > {
   return {
@@ -43,6 +47,8 @@ export async function machineHost(
       return previewIn(folder, directories())({ ...question, type: 'approval' });
     },
     edit: (text) => editText(text, io.env),
+    mention: (text) => mentionOfPath(text, { folder, ...defined({ home: io.env['HOME'] }) }),
+    clipboard: () => mentionOfClipboard(io.env),
     async content(text) {
       const { mentionedFiles } = await import('../prompt/mentions.ts');
       return [{ type: 'text', text }, ...(await mentionedFiles(text, { folder, env: io.env, note }))];

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { describe, it } from 'vitest';
@@ -56,6 +57,24 @@ describe.concurrent('keys', () => {
       await column(at);
     }
     expect(await terminal.shows(/^>$/m)).not.toContain('你');
+  });
+
+  it('sends the image of the clipboard, and one that is dragged into the terminal', async ({ expect }) => {
+    await using world = await terminalWorld(['Two images.']);
+    const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    await writeFile(join(world.folder, 'my photo.png'), Buffer.from(png, 'base64'));
+    await world.put('bin/wl-paste', `#!/bin/sh\necho '${png}' | base64 -d\n`);
+    await chmod(join(world.folder, 'bin/wl-paste'), 0o755);
+    const terminal = world.open([], { env: { PATH: `${join(world.folder, 'bin')}:${process.env['PATH']}` } });
+    await terminal.shows(STATUS);
+    terminal.type('\u0016');
+    await terminal.shows(/> @\/\S+image\.png/);
+    terminal.type(`\u001b[200~'${join(world.folder, 'my photo.png')}'\u001b[201~`);
+    await terminal.shows(/photo\.png"/);
+    terminal.type('What is it?\r');
+    await terminal.shows('Two images.');
+    expect(times(JSON.stringify(world.provider.requests[0]?.body), '"type":"image"')).toBe(2);
+    expect(forbidden(terminal.emulator.raw())).toEqual([]);
   });
 
   it('13: keeps a paste of 2,000 lines as a marker, and sends all of it', async ({ expect }) => {

@@ -154,6 +154,13 @@ export function createActions(parts: ActionsParts): Actions {
     if (parts.isReady()) host.saveDraft(ui.session.id, input.draft);
   }
 
+  async function pasteImage(): Promise<void> {
+    const mention = await host.clipboard();
+    if (mention === null) setHint('The clipboard has no image that wl-paste, xclip or pngpaste prints.');
+    else ui.insert(mention);
+    if (parts.isReady()) host.saveDraft(ui.session.id, input.draft);
+  }
+
   return {
     showTranscript: (number) => void showTranscript(number).catch(fail),
     offerResume(is) {
@@ -165,7 +172,9 @@ export function createActions(parts: ActionsParts): Actions {
       if (parts.isReady()) host.saveDraft(ui.session.id, input.draft);
     },
     paste(text) {
-      input.paste(text);
+      const mention = host.mention(text);
+      if (mention === null) input.paste(text);
+      else input.insert(mention);
       if (parts.isReady()) host.saveDraft(ui.session.id, input.draft);
     },
     first({ name }) {
@@ -182,6 +191,9 @@ export function createActions(parts: ActionsParts): Actions {
           return true;
         case 'ctrl+o':
           void showTranscript().catch(fail);
+          return true;
+        case 'ctrl+v':
+          void pasteImage().catch(fail);
           return true;
         case 'ctrl+g':
           void edit().catch(fail);

@@ -79,6 +79,10 @@ export interface TerminalHost {
   edit(text: string): Promise<string | null>;
   /** What to send for a text: itself, and the files that it mentions. */
   content(text: string): Promise<readonly UserContent[]>;
+  /** What stands for a pasted text in the draft, where that is a file that is meant; null for the text itself. */
+  mention(pasted: string): string | null;
+  /** What stands for the image of the clipboard; null when there is none. */
+  clipboard(): Promise<string | null>;
   /** Runs a command of the user's, and returns what it has put out. */
   shell(command: string): Promise<string>;
   /** The next permission mode; what it is called. */
