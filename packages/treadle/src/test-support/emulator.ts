@@ -169,7 +169,7 @@ export function createEmulator(columns: number, rows: number): Emulator {
 /** What may be sent: styles, moves of the cursor, erasing from the cursor on, and the modes that are ours. */
 const ALLOWED =
   // oxlint-disable-next-line eslint/no-control-regex -- these are what is checked
-  /^\u001b(?:\[[\d;]*m|\[\d*[ABCG]|\[[0]?[KJ]|\[\?(?:25|2026|2004)[hl]|\[\?2026\$p|\]0;[^\u0000-\u001f]*\u0007|\]52;c;[\w+/=]*\u0007)/;
+  /^\u001b(?:\[[\d;]*m|\[\d*[ABCG]|\[[0]?[KJ]|\[\?(?:25|2026|2004)[hl]|\[\?2026\$p|\[\?u|\[>5u|\[<u|\]11;\?\u0007|\]0;[^\u0000-\u001f]*\u0007|\]52;c;[\w+/=]*\u0007)/;
 /** The pager's besides. */
 // oxlint-disable-next-line eslint/no-control-regex -- these are what is checked
 const PAGER = /^\u001b(?:\[\?1049[hl]|\[\d+;1H)/;

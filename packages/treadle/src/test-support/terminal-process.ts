@@ -38,6 +38,8 @@ export interface TerminalOptions {
   readonly rows?: number;
   /** It answers no questions, like an old terminal. */
   readonly isMute?: boolean;
+  /** What it answers to questions that the emulator leaves open. */
+  readonly answers?: Readonly<Record<string, string>>;
   /** Sees each piece of output as it comes. */
   readonly onOutput?: (text: string) => void;
   /** Instead of the command line. */
@@ -63,8 +65,14 @@ export function startInTerminal(args: readonly string[], options: TerminalOption
       ...env,
     },
   });
+  const asked = new Map<string, number>();
   pty.onData((text) => {
     emulator.write(text);
+    for (const [question, answer] of Object.entries(options.answers ?? {})) {
+      const times = emulator.raw().split(question).length - 1;
+      if (times > (asked.get(question) ?? 0)) pty.write(answer);
+      asked.set(question, times);
+    }
     options.onOutput?.(text);
   });
   if (options.isMute !== true) emulator.onAnswer((bytes) => pty.write(bytes));

@@ -10,7 +10,7 @@ Tab            while the model works: sends after the run
 Esc            interrupts; twice: puts the draft aside, or goes back to an earlier message
 Ctrl+C         puts the draft aside, interrupts, or leaves (twice)
 Ctrl+D         leaves
-Ctrl+J, \\ Enter, Alt+Enter   another line
+Shift+Enter, Ctrl+J, \\ Enter, Alt+Enter   another line
 Up, Down       earlier prompts; Ctrl+R searches them
 Ctrl+G         edits the draft in $VISUAL or $EDITOR
 Ctrl+O         the whole transcript, with all results; q leaves it

@@ -6,11 +6,23 @@ export type TerminalInput =
   | { readonly type: 'key'; readonly name: string; readonly sequence: string }
   | { readonly type: 'paste'; readonly text: string }
   /** Whether it takes whole frames (mode 2026). */
-  | { readonly type: 'frames'; readonly known: boolean };
+  | { readonly type: 'frames'; readonly known: boolean }
+  /** It has the keyboard protocol of Kitty. */
+  | { readonly type: 'keyboard' }
+  | { readonly type: 'background'; readonly isLight: boolean };
 
 const FRAMES = /^\u001b\[\?2026;(\d)\$y$/; // oxlint-disable-line eslint/no-control-regex -- a terminal's answer
+const KEYBOARD = /^\u001b\[\?\d+u$/; // oxlint-disable-line eslint/no-control-regex -- a terminal's answer
+const BACKGROUND = /^\u001b\]11;rgba?:([\da-f]+)\/([\da-f]+)\/([\da-f]+)/i; // oxlint-disable-line eslint/no-control-regex -- a terminal's answer
 /** Answers, and reports of the focus: no keys. */
 const REPORT = /^\u001b(?:\[[?>0-9;]*[cnRyIO]$|\]|P|_)/; // oxlint-disable-line eslint/no-control-regex -- a terminal's answer
+
+/** Whether a background is nearer to white, as an eye sees it. */
+function isLight(answer: string): boolean {
+  const parts = (BACKGROUND.exec(answer) ?? []).slice(1);
+  const [red = 0, green = 0, blue = 0] = parts.map((hex) => Number.parseInt(hex, 16) / (16 ** hex.length - 1));
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.5;
+}
 
 /** A paste that never ends frees itself after so many milliseconds without input. */
 const UNENDED_PASTE_MS = 2000;
@@ -30,6 +42,8 @@ export function decodeKeys(take: (input: TerminalInput) => void): KeyDecoder {
   buffer.on('data', (sequence) => {
     const frames = FRAMES.exec(sequence);
     if (frames) take({ type: 'frames', known: frames[1] !== '0' && frames[1] !== '4' });
+    else if (KEYBOARD.test(sequence)) take({ type: 'keyboard' });
+    else if (BACKGROUND.test(sequence)) take({ type: 'background', isLight: isLight(sequence) });
     else if (sequence !== '' && !REPORT.test(sequence)) take({ type: 'key', name: parseKey(sequence) ?? '', sequence });
   });
   buffer.on('paste', (text) => {

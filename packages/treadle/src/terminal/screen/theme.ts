@@ -15,7 +15,8 @@ export interface Theme {
   readonly syntax: ((kind: string, text: string) => string) | null;
 }
 
-export type ThemeName = 'dark' | 'light' | 'none';
+export const THEME_NAMES = ['dark', 'light', 'none'] as const;
+export type ThemeName = (typeof THEME_NAMES)[number];
 
 const paint =
   (on: number, off: number) =>
@@ -67,11 +68,16 @@ const THEMES: Readonly<Record<ThemeName, Theme>> = {
 
 export const themeNamed = (name: ThemeName): Theme => THEMES[name];
 
-/** The theme that an environment asks for: none with `NO_COLOR`; `TREADLE_THEME`; else by the background, if it is known. */
-export function themeOf(env: Readonly<Record<string, string | undefined>>): ThemeName {
+/**
+ * The theme that an environment asks for: none with `NO_COLOR`; `TREADLE_THEME`; else by the background that `COLORFGBG` says.
+ * Null where only the terminal knows its background.
+ */
+export function themeOf(env: Readonly<Record<string, string | undefined>>): ThemeName | null {
   if (env['NO_COLOR'] || env['TERM'] === 'dumb') return 'none';
   const own = env['TREADLE_THEME'];
-  if (own === 'dark' || own === 'light' || own === 'none') return own;
+  const named = THEME_NAMES.find((name) => name === own);
+  if (named !== undefined) return named;
   const background = Number(env['COLORFGBG']?.split(';').at(-1) ?? Number.NaN);
+  if (Number.isNaN(background)) return null;
   return background === 7 || background === 15 ? 'light' : 'dark';
 }

@@ -20,3 +20,7 @@ export const MODES_ON = '\u001b[?2004h';
 export const MODES_OFF = '\u001b[?2004l\u001b[?25h';
 /** Asks whether the terminal takes whole frames. */
 export const ASK_FRAMES = '\u001b[?2026$p';
+/** Asks for the keyboard protocol of Kitty. */
+export const ASK_KEYS = '\u001b[?u';
+/** Asks for the colour of the background. */
+export const ASK_BACKGROUND = '\u001b]11;?\u0007';

@@ -1,6 +1,6 @@
 import type { UserContent } from '@treadle/core';
 
-import type { Theme } from '../screen/theme.ts';
+import type { Theme, ThemeName } from '../screen/theme.ts';
 import type { PickerItem } from '../panels/picker.ts';
 import type { TerminalSession } from '../session/session.ts';
 import type { OpenQuestion, ViewState } from '../view/view.ts';
@@ -35,6 +35,8 @@ export interface TerminalUi {
   /** Shows another session from now on. */
   show(session: TerminalSession): Promise<void>;
   copy(text: string): void;
+  /** Shows what comes in other colours. */
+  setTheme(name: ThemeName): void;
   /** Ends the terminal. */
   leave(code?: number): void;
 }

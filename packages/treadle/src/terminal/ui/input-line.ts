@@ -129,9 +129,11 @@ export function createInputLine(
     else if (name === 'down' && editor.isAtBottom) walk(history.newer());
     else {
       const marker = name === 'backspace' ? pastes.endingIn(editor.before) : null;
-      if (marker === null) editor.key(sequence);
+      const isNewLine = name === 'alt+enter' || name === 'shift+enter' || name === 'ctrl+j';
+      if (isNewLine) editor.newLine();
+      else if (marker === null) editor.key(sequence);
       else editor.deleteBefore(marker.length);
-      if (name === 'alt+enter' || name === 'shift+enter' || name === 'ctrl+j') completion = null;
+      if (isNewLine) completion = null;
       else complete();
     }
     return true;

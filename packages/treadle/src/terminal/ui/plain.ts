@@ -137,7 +137,7 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
 
   const questions = createQuestions({
     host,
-    theme,
+    theme: () => theme,
     post,
     ask,
     page,
@@ -159,6 +159,7 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
   }
 
   const ui: TerminalUi = {
+    setTheme: () => print('A session in lines has no colours.'),
     get session() {
       if (session === null) throw new Error('There is no session yet.');
       return session;

@@ -10,7 +10,7 @@ import type { TerminalHost, TerminalUi } from './host.ts';
 /** What questions need of the terminal. */
 export interface QuestionsParts {
   readonly host: TerminalHost;
-  readonly theme: Theme;
+  theme(): Theme;
   /** Shows a panel, or none. */
   show(panel: Panel | null): void;
   post(input: SessionInput): Promise<void>;
@@ -67,7 +67,7 @@ export function createQuestions(parts: QuestionsParts): Questions {
         },
         endLine() {},
       },
-      style: parts.theme,
+      style: parts.theme(),
       stopped: promise,
       isStopped: () => isStopped,
     };

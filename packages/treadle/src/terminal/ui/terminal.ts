@@ -1,5 +1,7 @@
 import type { SessionInput } from '@treadle/core/events';
 
+import { basename } from 'node:path';
+
 import { decodeKeys, type TerminalInput } from '../input/keys.ts';
 import { createEditor } from '../input/pi-editor.ts';
 import { loadHighlighting } from '../markdown/highlight.ts';
@@ -8,16 +10,17 @@ import { createPager, type Pager } from '../panels/pager.ts';
 import type { Key, Panel } from '../panels/panel.ts';
 import { pickerPanel } from '../panels/picker.ts';
 import { createScreen } from '../screen/screen.ts';
-import { themeNamed, themeOf, type Theme } from '../screen/theme.ts';
+import type { Theme } from '../screen/theme.ts';
 import type { TerminalSession } from '../session/session.ts';
 import type { Block } from '../view/blocks.ts';
 import { blockRows, type RowOptions } from '../view/rows.ts';
 import { createView, type View } from '../view/view.ts';
 import { createActions } from './actions.ts';
-import { ASK_FRAMES, MODES_OFF, MODES_ON, type TerminalDevice } from './device.ts';
+import type { TerminalDevice } from './device.ts';
 import type { TerminalHost, TerminalUi } from './host.ts';
 import { createInputLine } from './input-line.ts';
 import { liveRows } from './live.ts';
+import { createModes } from './modes.ts';
 import { createQuestions } from './questions.ts';
 
 /** Milliseconds between frames, but for keys: they are drawn at once. */
@@ -45,8 +48,8 @@ export interface Terminal {
  * @param opening the first session; the input line is there before it is
  */
 export function openTerminal(device: TerminalDevice, host: TerminalHost, opening: Promise<TerminalSession>): Terminal {
-  const theme: Theme = themeNamed(themeOf(device.env));
   const screen = createScreen(device);
+  const modes = createModes(device, { useFrames: () => screen.useFrames(), changed: () => schedule() });
   const left = Promise.withResolvers<number>();
   let session: TerminalSession | null = null;
   let view: View = createView(host);
@@ -66,7 +69,11 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
   let isOver = false;
   let isAway = false;
 
-  const options = (): RowOptions => ({ columns: Math.max(10, device.columns - 1), theme, label: host.label });
+  const options = (): RowOptions => ({
+    columns: Math.max(10, device.columns - 1),
+    theme: modes.theme,
+    label: host.label,
+  });
   const input = createInputLine(createEditor(), {
     source: {
       commands(changed) {
@@ -93,6 +100,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     }
     const { state } = view;
     questions.update(state);
+    modes.title(`${state.question === null ? '' : 'waits · '}treadle · ${state.title ?? basename(host.folder)}`);
     const local = {
       panel: panel ?? questionPanel,
       input,
@@ -170,7 +178,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
 
   const questions = createQuestions({
     host,
-    theme,
+    theme: () => modes.theme,
     post,
     ask,
     page,
@@ -184,7 +192,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
   });
 
   function page(title: string, rowsFor: (columns: number, theme: Theme) => readonly string[], atEnd = false): void {
-    pager = createPager(device, theme, title, rowsFor, atEnd);
+    pager = createPager(device, modes.theme, title, rowsFor, atEnd);
     pager.open();
   }
 
@@ -222,6 +230,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     },
     show,
     copy: (text) => device.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`),
+    setTheme: (name) => modes.setTheme(name),
     leave: (code = 0) => leave(code),
   };
 
@@ -329,15 +338,12 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
   }
 
   function take(said: TerminalInput): void {
-    if (said.type === 'frames') {
-      if (said.known) screen.useFrames();
-      return;
-    }
+    if (modes.answer(said)) return;
     if (said.type === 'paste') {
       if (pager) return;
       typedAt = device.now();
       actions.paste(said.text);
-    } else pressed(said);
+    } else if (said.type === 'key') pressed(said);
     draw();
   }
 
@@ -346,7 +352,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
   function begin(): void {
     // First the keys: the answer to the question is one of them, and must not be shown.
     endKeys = device.readKeys((bytes) => decoder.push(bytes));
-    device.write(`${MODES_ON}${ASK_FRAMES}`);
+    modes.begin();
   }
   const endResize = device.onResize(() => {
     if (isAway) return;
@@ -361,7 +367,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
   function restore(): void {
     if (pager) closePager();
     screen.clear();
-    device.write(MODES_OFF);
+    modes.end();
     endKeys();
   }
 

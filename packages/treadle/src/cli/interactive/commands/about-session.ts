@@ -1,5 +1,6 @@
 import { formatTranscript } from '../../sessions/transcript.ts';
 import { costLines, readCosts } from '../../sessions/cost.ts';
+import { THEME_NAMES } from '../../../terminal/screen/theme.ts';
 import type { SlashCommand } from '../../../terminal/ui/host.ts';
 
 /** Commands about the session that is shown. */
@@ -52,6 +53,18 @@ export function aboutSession(): readonly SlashCommand[] {
       about: 'the transcript as Markdown',
       async run(_, ui) {
         ui.print(await formatTranscript(ui.session.history(), 'markdown', false));
+      },
+    },
+    {
+      name: 'theme',
+      about: 'the colours of what comes next',
+      takes: '[dark|light|none]',
+      async run(rest, ui) {
+        const items = THEME_NAMES.map((value) => ({ value, text: value }));
+        const name = THEME_NAMES.find((one) => one === rest) ?? (await ui.pick('Theme', items));
+        if (name === null) return;
+        ui.setTheme(name);
+        ui.print(`Theme: ${name}. TREADLE_THEME=${name} keeps it.`, 'dim');
       },
     },
     {
