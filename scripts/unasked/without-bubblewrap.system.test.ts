@@ -15,7 +15,10 @@ const root = dirname(dirname(import.meta.dirname));
 const kinds = ['missing', 'forbidden'] as const;
 
 /** The pages whose commands start agents. */
-const pages = ['README', 'docs/start', 'docs/command-line', 'docs/sandbox', 'docs/permissions', 'docs/tools'];
+const pages = [
+  ...['README', 'docs/start', 'docs/command-line', 'docs/sandbox', 'docs/permissions', 'docs/tools'],
+  ...['docs/hooks', 'docs/instructions', 'docs/models', 'docs/plugins', 'docs/skills'],
+];
 
 describe.each(kinds)('where bubblewrap is %s', (kind) => {
   test('the commands of the documentation work', async () => {
