@@ -27,6 +27,8 @@ export default defineConfig({
     ],
     setupFiles: ['scripts/vitest/seed.ts'],
     testTimeout: 30_000,
+    // One second, the default, isn't enough on a machine that has other work.
+    expect: { poll: { timeout: 15_000 } },
     // By default one core is left idle.
     maxWorkers: '100%',
     restoreMocks: true,

@@ -98,9 +98,12 @@ describe('sessions', () => {
     const server = await startServer({ model: scriptedModel(['Hello.']), title });
     const sessionId = await newSession(server);
     await run(server, sessionId);
-    await vi.waitFor(async () => {
-      expect(await server.json('GET', `/v1/sessions/${sessionId}`)).toMatchObject({ title: 'A greeting' });
-    });
+    await vi.waitFor(
+      async () => {
+        expect(await server.json('GET', `/v1/sessions/${sessionId}`)).toMatchObject({ title: 'A greeting' });
+      },
+      { timeout: 15_000 },
+    );
     expect(await server.json('GET', '/v1/sessions')).toMatchObject({ sessions: [{ sessionId, title: 'A greeting' }] });
   });
 

@@ -289,7 +289,7 @@ it('a session that is damaged keeps no other from going on at the start', async 
   const failed: unknown[] = [];
   const log = ({ event, ['sessionId']: id }: LogRecord): void => void (event === 'drive_failed' && failed.push(id));
   await startServer({ model: counting() }, { journal: damaged, log });
-  await vi.waitFor(async () => expect((await logOf(journal, 'c')).at(-1)?.type).toBe('run_ended'));
+  await vi.waitFor(async () => expect((await logOf(journal, 'c')).at(-1)?.type).toBe('run_ended'), { timeout: 15_000 });
   expect(new Set(failed)).toEqual(new Set(['a', 'b']));
 });
 

@@ -54,7 +54,7 @@ describe('a question that nobody answers in time', () => {
       expect(session.activeRun).toBeNull();
       expect(await story(parts.journal)).toEqual(['run_paused']);
       await parts.clock.advance(1);
-      await vi.waitFor(() => expect(heard).toContain('run_ended'));
+      await vi.waitFor(() => expect(heard).toContain('run_ended'), { timeout: 15_000 });
       await session.idle();
       expect(await story(parts.journal)).toEqual(['run_paused', 'expired', 'completed']);
       expect(session.pending).toEqual([]);
@@ -72,7 +72,9 @@ describe('a question that nobody answers in time', () => {
     expect(await story(journal)).toEqual(['run_paused']);
     const session = await parts.open();
     await clock.advance(0);
-    await vi.waitFor(async () => expect(await story(journal)).toEqual(['run_paused', 'expired', 'completed']));
+    await vi.waitFor(async () => expect(await story(journal)).toEqual(['run_paused', 'expired', 'completed']), {
+      timeout: 15_000,
+    });
     await session.idle();
   });
 
@@ -80,7 +82,7 @@ describe('a question that nobody answers in time', () => {
     const parts = world();
     const sessions = [await paused(parts), await parts.open(), await parts.open()];
     await parts.clock.advance(MINUTE);
-    await vi.waitFor(async () => expect(await story(parts.journal)).toContain('completed'));
+    await vi.waitFor(async () => expect(await story(parts.journal)).toContain('completed'), { timeout: 15_000 });
     await parts.clock.advance(MINUTE);
     for (const session of sessions) await session.idle();
     expect(await story(parts.journal)).toEqual(['run_paused', 'expired', 'completed']);
@@ -96,10 +98,13 @@ describe('a question that nobody answers in time', () => {
     await session.idle();
     expect(await story(journal)).toEqual(['run_paused']);
     await claim.release();
-    await vi.waitFor(async () => {
-      await clock.advance(1000);
-      expect(await story(journal)).toContain('completed');
-    });
+    await vi.waitFor(
+      async () => {
+        await clock.advance(1000);
+        expect(await story(journal)).toContain('completed');
+      },
+      { timeout: 15_000 },
+    );
     await session.idle();
   });
 });
@@ -163,7 +168,7 @@ describe('what a sub-agent asks', () => {
     const session = await openSession(agent, 's', { journal, clock });
     expect(session.canResume).toBe(false);
     await clock.advance(MINUTE);
-    await vi.waitFor(async () => expect(await story(journal)).toContain('completed'));
+    await vi.waitFor(async () => expect(await story(journal)).toContain('completed'), { timeout: 15_000 });
     await session.idle();
     const child = session.messages.flatMap((message) => (message.role === 'tool' ? message.content : []));
     expect(JSON.stringify(child)).toContain('I could not.');
@@ -185,11 +190,11 @@ describe('what a sub-agent asks', () => {
     });
     const session = await createSession(agent, { id: 's', journal, clock });
     void session.prompt('Go.').outcome.catch(() => {});
-    await vi.waitFor(() => expect(session.pending).toMatchObject([{ toolName: 'pay' }]));
+    await vi.waitFor(() => expect(session.pending).toMatchObject([{ toolName: 'pay' }]), { timeout: 15_000 });
     await clock.advance(MINUTE);
-    await vi.waitFor(() => expect(session.pending).toEqual([]));
+    await vi.waitFor(() => expect(session.pending).toEqual([]), { timeout: 15_000 });
     const ended = () => logOf(journal, 's').then((log) => log.filter(({ type }) => type === 'input_received'));
-    await vi.waitFor(async () => expect(JSON.stringify(await ended())).toContain('I could not.'));
+    await vi.waitFor(async () => expect(JSON.stringify(await ended())).toContain('I could not.'), { timeout: 15_000 });
     await session.close();
   });
 });

@@ -181,10 +181,13 @@ describe('the title of a session', () => {
     const model = namer([busy, '{"title": "Sky"}']);
     const { session } = await begin({ title: { model } }, { clock });
     await session.prompt(QUESTION).result;
-    await vi.waitFor(async () => {
-      await clock.advance(1000);
-      expect(session.title).toBe('Sky');
-    });
+    await vi.waitFor(
+      async () => {
+        await clock.advance(1000);
+        expect(session.title).toBe('Sky');
+      },
+      { timeout: 15_000 },
+    );
     expect(model.requests).toHaveLength(2);
   });
 
@@ -193,10 +196,13 @@ describe('the title of a session', () => {
     const slow = silent();
     const { session, journal } = await begin({ title: { model: slow.model, timeoutMs: 5000 } }, { clock });
     await session.prompt(QUESTION).result;
-    await vi.waitFor(async () => {
-      await clock.advance(5000);
-      expect(session.title).toBe(FALLBACK);
-    });
+    await vi.waitFor(
+      async () => {
+        await clock.advance(5000);
+        expect(session.title).toBe(FALLBACK);
+      },
+      { timeout: 15_000 },
+    );
     expect(await renames(journal)).toMatchObject([{ problem: 'No title came within 5000 ms.', cost: null }]);
 
     const late = silent();
