@@ -136,6 +136,7 @@ const LINES = {
   acp: 1_800,
   directories: 85,
   s3: 200,
+  branches: 235,
 };
 
 const rows: readonly Row[] = [

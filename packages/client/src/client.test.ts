@@ -123,6 +123,31 @@ describe('sessions', () => {
     await expect(session.continue()).rejects.toMatchObject({ code: 'ends_with_assistant' });
   });
 
+  it('run branches, of which one is adopted', async () => {
+    const begun = Promise.withResolvers<void>();
+    const answering = (id: string, text: string) =>
+      defineAgent({ id, configId: id, model: scriptedModel(() => ({ text, wait: begun.promise })) });
+    const agents = [answering('main', '42'), answering('other', 'Forty-two.')];
+    const { client } = await connected(talker(), { agents });
+    const session = await client.createSession();
+    const told = new Set<string>();
+    const outcome = await session.runBranches(
+      { input: 'Six times seven?', branches: [{}, { agent: 'other' }, {}], strategy: 'vote' },
+      {
+        onEvent(event) {
+          if (event.type === 'branches_started') begun.resolve();
+          if (event.type === 'branch_event') told.add(event.branch.configId);
+        },
+      },
+    );
+    expect(outcome).toMatchObject({ status: 'completed', text: '42' });
+    expect([...told].toSorted()).toEqual(['main', 'other']);
+    expect((await session.history()).messages).toHaveLength(2);
+    await expect(session.runBranches({ input: 'Again.', branches: [{}, {}] })).rejects.toMatchObject({
+      code: 'invalid_definition',
+    });
+  });
+
   it('are taken back to before a message, in a fork', async () => {
     const { client } = await connected(talker('One.', 'Two.', 'Three.', 'Another.'));
     const session = await client.createSession();

@@ -58,6 +58,22 @@ export interface BranchOptions extends AgainOptions {
   readonly seq?: number;
 }
 
+/** Ways to try side by side: of them, one is adopted. */
+export interface BranchesOptions {
+  /** What each branch is told. Without it, they go on with the history as it is. */
+  readonly input?: UserInput;
+  /** In order: agents of the server, and models of their `routing`. Default of both: the session's own. */
+  readonly branches: readonly { readonly agent?: string; readonly model?: string }[];
+  /**
+   * `first`, `fewest_tokens`, `most_tokens`, `vote`, `llm_judge`, `pairwise_judge`, or one of the server's own. Default:
+   * `only`, for one branch.
+   */
+  readonly strategy?: string;
+  /** Whose model judges, for the two judges, and what makes one answer better. Default: the session's agent. */
+  readonly judge?: { readonly agent?: string; readonly model?: string; readonly instructions?: string };
+  readonly metadata?: JsonObject;
+}
+
 /** Which runs are replayed, and how. */
 export type ReplayOptions = Pick<CoreReplayOptions, 'runId' | 'turn' | 'model' | 'onMiss' | 'keep'>;
 
@@ -147,6 +163,11 @@ export interface ClientSession {
   rerun(options?: AgainOptions & { readonly runId?: string }, run?: FollowOptions): Promise<AgainOutcome>;
   /** Takes another path in a fork, and follows it there. */
   branch(options: BranchOptions, run?: FollowOptions): Promise<AgainOutcome>;
+  /**
+   * Tries several agents or models side by side, adopts the branch that `strategy` chooses, and follows that. While
+   * the connection lasts, `onEvent` is told of each event of each branch as a `branch_event`.
+   */
+  runBranches(options: BranchesOptions, run?: FollowOptions & { readonly key?: string }): Promise<RunOutcome>;
   /** Plays runs again with the recorded results of their tools, and says what came out otherwise. */
   replay(options?: ReplayOptions): Promise<ReplayReport>;
   delete(): Promise<void>;
@@ -216,11 +237,14 @@ export function createClient(options: ClientOptions): Client {
     };
     const decide = (approvalId: string, approval: Approval): Promise<void> =>
       say(`/approvals/${encodeURIComponent(approvalId)}`, approval);
-    const start = async (asked: object, run: RunOptions): Promise<RunOutcome> => {
-      const { metadata, model, clientTools, key = newKey(), signal } = run;
-      const body = { ...asked, clientTools, metadata, model };
-      const { inputSeq } = await http.json<{ inputSeq: number }>('POST', `${at}/runs`, { body, key, signal });
+    const begin = async (path: string, body: object, run: FollowOptions & { readonly key?: string }) => {
+      const { key = newKey(), signal } = run;
+      const { inputSeq } = await http.json<{ inputSeq: number }>('POST', `${at}${path}`, { body, key, signal });
       return followRun(http, id, inputSeq, run);
+    };
+    const start = (asked: object, run: RunOptions): Promise<RunOutcome> => {
+      const { metadata, model, clientTools } = run;
+      return begin('/runs', { ...asked, clientTools, metadata, model }, run);
     };
     const again = async (path: string, body: object, run: FollowOptions): Promise<AgainOutcome> => {
       const made = await post<{ sessionId: string; inputSeq: number }>(`${at}${path}`, body);
@@ -260,6 +284,7 @@ export function createClient(options: ClientOptions): Client {
       rewind: async (body = {}) => session((await post<{ sessionId: string }>(`${at}/rewind`, body)).sessionId),
       rerun: (body = {}, run = {}) => again('/rerun', body, run),
       branch: (body, run = {}) => again('/branch', body, run),
+      runBranches: (body, run = {}) => begin('/branches', body, run),
       replay: (body = {}) => post(`${at}/replay`, body),
       async delete() {
         await http.json('DELETE', at);

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createClient, type RunOutcome, type Snapshot } from './index.ts';
 
 const CLIENTS = 50;
-const KILLS = 3;
+const KILLS = 8;
 const SEED = 20261122;
 const TOKEN = 'token-of-the-killed';
 

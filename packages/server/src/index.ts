@@ -26,6 +26,7 @@ export {
   type RouteRun,
   type RouteSessions,
 } from './routes/serving/route.ts';
+export { serverBranches, type BranchSources } from './dispatch/branches.ts';
 export type { PageRequest } from './operations/catalogue.ts';
 export type { RunRequest } from './operations/runs.ts';
 export type { ApprovalDecision } from './inputs/client-turn.ts';

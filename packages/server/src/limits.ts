@@ -27,6 +27,8 @@ const DEFAULTS = {
   retryMs: 2000,
   /** Requests of one address without a good token. Default 1 a second, 20 at once. */
   failedLogins: { perSecond: 1, burst: 20 } as RateLimit,
+  /** Branches of one run. Default 8. */
+  branches: 8,
   /** How long a request that starts a run waits for it to begin, to name it. Default 5 s. */
   startMs: 5000,
   /** Of one WebSocket message that comes in. Default 64 KiB. */

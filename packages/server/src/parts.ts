@@ -19,6 +19,8 @@ import {
   type LiveFeed,
   type SharedState,
 } from '@treadle/core/ports';
+import type { BranchStrategy } from '@treadle/core/branches';
+import { serverBranches } from './dispatch/branches.ts';
 import { inProcess } from './dispatch/in-process.ts';
 import { sharedFeed } from './dispatch/shared-feed.ts';
 import type { StreamFormat } from './encoders/encoder.ts';
@@ -83,6 +85,8 @@ export interface ServerSettings {
   readonly onSession?: (session: Session) => () => void;
   /** Which hosts and origins requests may name. */
   readonly origins?: OriginRules;
+  /** Ways to choose among branches, by the names that requests use, besides those of `@treadle/core/branches`. */
+  readonly strategies?: Readonly<Record<string, BranchStrategy>>;
   readonly limits?: Partial<ServerLimits>;
   /** Further formats of streams, by their names. The native one, `json`, is there always. */
   readonly formats?: readonly StreamFormat[];
@@ -127,6 +131,7 @@ export function createParts(options: ServerSettings) {
     throw new TreadleError('invalid_definition', 'Two agents of the server have the same id. Give each its own.');
   }
   const log = createLog(options.log, () => clock.now(), redactor);
+  const branchSources = { agents, strategies: options.strategies ?? {} };
   const own = options.dispatch
     ? null
     : inProcess({
@@ -137,6 +142,7 @@ export function createParts(options: ServerSettings) {
         onSession: (session) => watchSession(session, options.log ? log : null, options.onSession),
         onError: (error, sessionId) => log('error', 'drive_failed', { sessionId, error: errorField(error) }),
         agents: options.agents,
+        branches: serverBranches(branchSources),
         ...(blobs && { blobs }),
         ...(owner !== undefined && { owner }),
       });
@@ -150,6 +156,7 @@ export function createParts(options: ServerSettings) {
     /** By their names. */
     agents,
     defaultAgent,
+    branchSources,
     blobs: blobs ?? null,
     clock,
     ids,

@@ -5,3 +5,5 @@ export type { BranchConfig, BranchesOptions } from '../history/branches/perform.
 export * from '../history/branches/run-branches.ts';
 export * from '../features/branches/strategies.ts';
 export * from '../features/branches/working-copy.ts';
+export type { BranchPerformer } from '../kernel/context.ts';
+export type { BranchesInput } from '../events/inputs.ts';

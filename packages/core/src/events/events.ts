@@ -102,6 +102,8 @@ export type DurableEventBody =
       readonly previous?: PreviousSession;
       /** The call of an agent's tool that started it, in another session. */
       readonly spawnedBy?: SpawnedBy;
+      /** The run of the forked session that it is one of the branches of. */
+      readonly branchOf?: string;
     }
   | {
       readonly type: 'drive_started';

@@ -130,4 +130,6 @@ export interface BranchesInput {
   /** The name of the strategy that chooses. */
   readonly strategy: string;
   readonly metadata?: JsonObject;
+  /** Tells `branchesBy` what the branches are, in any process. */
+  readonly data?: JsonObject;
 }

@@ -96,7 +96,7 @@ export function sessionsOf(
 export async function forkSession(
   journal: Journal,
   sessionId: string,
-  options: ForkOptions,
+  options: ForkOptions & { readonly branchOf?: string },
   { clock, ids }: { readonly clock: Clock; readonly ids: Ids },
 ): Promise<string> {
   const created = await creationOf(journal, sessionId);
@@ -113,6 +113,7 @@ export async function forkSession(
     ...(agentId === undefined ? {} : { agentId }),
     ...(metadata === undefined ? {} : { metadata }),
     fork,
+    ...(options.branchOf === undefined ? {} : { branchOf: options.branchOf }),
     ...(options.title === undefined ? {} : { title: checkTitle(options.title) }),
     ...(options.tags === undefined ? {} : { tags: checkTags(options.tags) }),
   };

@@ -35,11 +35,11 @@ export function agentIdOf(first: DurableEventBody): string | undefined {
 }
 
 /**
- * Whether an event says that the session is never due by itself: a sub-agent's, which its parent drives, and a replay, whose
- * tools would run for real without whoever asked for it. For authors of journals: from then on the session has no wake.
+ * Whether an event says that the session is never due by itself: a sub-agent's or a branch, which its parent drives, and a
+ * replay, whose tools would run for real without whoever asked for it. For authors of journals: from then on the session has no wake.
  */
 export function isDrivenElsewhere(event: DurableEventBody): boolean {
-  if (event.type === 'session_created') return event.spawnedBy !== undefined;
+  if (event.type === 'session_created') return event.spawnedBy !== undefined || event.branchOf !== undefined;
   if (event.type !== 'input_received' || !('continuation' in event.input)) return false;
   const { continuation } = event.input;
   return continuation?.kind === 'rerun' && continuation.tag.startsWith('replay of ');

@@ -14,6 +14,7 @@ import type {
 } from '../events/events.ts';
 import type { PromptInput, UserInput } from './input.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { BranchPerformer } from '../kernel/context.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Limits } from '../events/limits.ts';
 import type { ExtensionMessage, Message } from '../messages/message.ts';
@@ -52,6 +53,11 @@ export interface SessionOptions {
   readonly resumeOnExpiry?: boolean;
   /** Hears of observers and of a `canUseTool` that failed. Default: a warning on the console. */
   readonly onObserverError?: (error: unknown) => void;
+  /**
+   * Runs branches that an earlier process began, or that were asked for over HTTP: see `branchesBy`. Default: `runBranches` has to be
+   * called again.
+   */
+  readonly branches?: BranchPerformer;
 }
 
 /** Tools that say what `context` they want are given it. */

@@ -77,7 +77,7 @@ export function partsFrom(
     answered: null,
     opened,
     tasks: null,
-    branches: null,
+    branches: options.branches ?? null,
     closed: false,
     get childRunner() {
       return childRunner(parts, (child, childId, above) => loadParts(child, childId, options, 'startup', above));

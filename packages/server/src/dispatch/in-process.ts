@@ -1,5 +1,6 @@
 import type { Dispatcher, Ids, LiveFeed } from '@treadle/core/ports';
 import { hasEnded } from '@treadle/core/tools';
+import type { BranchPerformer } from '@treadle/core/branches';
 import { once } from 'node:events';
 import {
   openSession,
@@ -21,6 +22,8 @@ export interface InProcessOptions {
   readonly agentOf: (agentId: string | undefined) => Agent | undefined;
   /** The agents that sessions may be handed over to. */
   readonly agents?: readonly Agent[];
+  /** Runs branches that requests ask for, such as `serverBranches(…)`. Default: nobody. */
+  readonly branches?: BranchPerformer;
   /** Where what is too big for a log is kept. Default: nowhere. */
   readonly blobs?: Blobs;
   readonly clock?: Clock;

@@ -68,14 +68,22 @@ export async function startRun(caller: Caller, sessionId: string, request: RunRe
     input === undefined
       ? { type: 'continue', continuation: { kind: 'default' }, ...extra }
       : { type: 'prompt', messages: userMessages(input), ...extra };
-  return post(caller, sessionId, asked, (state) => {
-    // A run that a fork has cut off is closed before anything else, and is in nobody's way.
-    if (!state.run || state.run.isForked) return input === undefined ? refuseContinue(state) : null;
-    return new TreadleError(
-      'run_active',
-      'A run of this session is open. Steer it, follow up, answer what it waits for, or cancel it.',
-    );
-  });
+  return post(
+    caller,
+    sessionId,
+    asked,
+    (state) => refuseBesideRun(state) ?? (input === undefined ? refuseContinue(state) : null),
+  );
+}
+
+/** Why a run can't begin now. */
+export function refuseBesideRun({ run }: SessionState): TreadleError | null {
+  // A run that a fork has cut off is closed before anything else, and is in nobody's way.
+  if (!run || run.isForked) return null;
+  return new TreadleError(
+    'run_active',
+    'A run of this session is open. Steer it, follow up, answer what it waits for, or cancel it.',
+  );
 }
 
 /** Ends the open run, the prompts that wait and background tasks. Null where nothing is open. */

@@ -124,6 +124,36 @@ export const branch = shape({
 });
 export type AgainRequest = FromJsonSchema<typeof rerun> & Omit<FromJsonSchema<typeof branch>, 'input'>;
 
+export const branches = shape(
+  {
+    input: { ...userInput, description: 'What each branch is told. Without it, they go on with the history as it is.' },
+    branches: {
+      type: 'array',
+      minItems: 1,
+      items: shape({
+        agent: words('One of the server’s agents. Default: the session’s.'),
+        model: words('The name of one of the models of its `routing`.'),
+      }),
+      description: 'The ways to try, in order.',
+    },
+    strategy: words(
+      'Chooses a branch: `first`, `fewest_tokens`, `most_tokens`, `vote`, `llm_judge`, `pairwise_judge`, or one of the ' +
+        'server’s own. Default: `only`, for one branch.',
+    ),
+    judge: {
+      ...shape({
+        agent: words('Its model judges. Default: the session’s agent.'),
+        model: words('The name of one of the models of its `routing`.'),
+        instructions: words('What makes one answer better than another.'),
+      }),
+      description: 'Who judges, for `llm_judge` and `pairwise_judge`.',
+    },
+    metadata: object,
+  },
+  'branches',
+);
+export type BranchesRequest = Omit<FromJsonSchema<typeof branches>, 'input'>;
+
 export const rewind = shape({
   ...sessionFacts,
   to: {

@@ -226,7 +226,12 @@ export const SERVE_OPTIONS = {
   },
   'offer-tools': { help: 'Let clients offer tools that they run themselves, as pages of AG-UI do.' },
   'base-path': { value: 'PATH', help: 'Serve everything below this path, such as /api/agents.' },
-  model: { short: 'm', value: 'NAME', help: 'provider/model, such as anthropic/claude-sonnet-5-5 or demo.' },
+  model: {
+    short: 'm',
+    value: 'NAME',
+    repeatable: true,
+    help: 'provider/model, such as anthropic/claude-sonnet-5-5 or demo. Requests may name the second and later ones.',
+  },
   cwd: { value: 'FOLDER', help: 'The folder the agent works in (default: this one).' },
   title: { help: 'Have the model name each session once it has answered: one more short call.' },
   'mcp-config': { value: 'FILE', repeatable: true, help: 'Use the MCP servers of this file too.' },

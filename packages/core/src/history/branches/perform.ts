@@ -8,13 +8,12 @@ import type { DurableEvent, TreadleEvent } from '../../events/events.ts';
 import { errorText, TreadleError } from '../../errors.ts';
 import type { UserInput } from '../../session/input.ts';
 import type { JsonObject } from '../../json.ts';
-import { runOf, type PerformContext } from '../../kernel/context.ts';
+import { runOf, type PerformContext, type SessionContext } from '../../kernel/context.ts';
 import type { Message } from '../../messages/message.ts';
 import { UNKNOWN_USAGE } from '../../model/usage.ts';
 import { runMessagesFold } from '../../projections/run-messages.ts';
 import { runResultFold, type RunResult } from '../../projections/run-result.ts';
 import { openSession, type Session } from '../../session/session.ts';
-import type { SessionParts } from '../../session/runs.ts';
 import { forkSession } from '../sessions.ts';
 
 /** One of the ways in which the same is tried. */
@@ -24,6 +23,8 @@ export interface BranchConfig {
     Agent | ((place: { readonly index: number; readonly folder: string | null }) => Agent | Promise<Agent>);
   /** Names it. Default: the configuration's segment of its agent. */
   readonly configId?: string;
+  /** The name of one of the models of the agent's `routing`. Default: as the agent chooses. */
+  readonly model?: string;
 }
 
 /** Options of `runBranches`. */
@@ -38,6 +39,8 @@ export interface BranchesOptions {
   readonly copies?: WorkingCopies;
   /** Data of the caller's, kept in `run_started`. */
   readonly metadata?: JsonObject;
+  /** What `branchesBy` needs to know to make the same branches in another process. Kept in the log. */
+  readonly data?: JsonObject;
   /** Told of each event of each branch. The run's own stream has them too, as `branch_event`. */
   readonly onEvent?: (event: TreadleEvent, branch: BranchRef) => void;
   /** Told of each branch as it ends, whatever the others do. */
@@ -49,24 +52,27 @@ export const agentOf = ({ agent }: BranchConfig, index: number, folder: string |
 
 /** Runs all branches side by side, and says what each came to. */
 export async function runAllBranches(
-  parts: SessionParts,
   context: PerformContext,
   options: BranchesOptions,
   all: readonly BranchRef[],
   budget: EvaluationBudget | null,
 ): Promise<readonly BranchOutcome[]> {
-  const asked = await askedIn(context);
+  const asked = await askedFor(context);
   return Promise.all(
     all.map(async (branch, index) => {
-      const outcome = await runOne(parts, context, options, { branch, index, asked, budget });
-      if (context.interrupt.fired() === null) options.onOutcome?.(outcome);
+      const outcome = await runOne(context, options, { branch, index, asked, budget });
+      if (!isCutOff(context)) options.onOutcome?.(outcome);
       return outcome;
     }),
   );
 }
 
-/** What the branches are told. */
-async function askedIn({ state, log }: PerformContext): Promise<BranchesInput> {
+/** Whether what the branches came to is not their end: they were stopped, or go on elsewhere. */
+export const isCutOff = ({ interrupt, hold }: PerformContext): boolean =>
+  interrupt.fired() !== null || hold.yielding.aborted;
+
+/** The request of the open run's branches. */
+export async function askedFor({ state, log }: PerformContext): Promise<BranchesInput> {
   const { inputSeq } = runOf(state);
   for await (const event of log.read(inputSeq)) {
     if (event.type === 'input_received' && event.input.type === 'branch') return event.input;
@@ -83,12 +89,7 @@ interface OneBranch {
 }
 
 /** Runs a branch to its end, or goes on with it where another process was. Never rejects: failing is an outcome. */
-async function runOne(
-  parts: SessionParts,
-  context: PerformContext,
-  options: BranchesOptions,
-  one: OneBranch,
-): Promise<BranchOutcome> {
+async function runOne(context: PerformContext, options: BranchesOptions, one: OneBranch): Promise<BranchOutcome> {
   const { branch, index } = one;
   let folder: string | null = null;
   try {
@@ -97,7 +98,7 @@ async function runOne(
     if (!config) throw new TreadleError('internal', `There is no configuration ${index}.`);
     const agent = agentWithin(await agentOf(config, index, folder), one.budget);
     // A branch is no session of its own to those who look at lists.
-    const session = await openBranch(parts, context, { ...agent, title: null }, branch);
+    const session = await openBranch(context, { ...agent, title: null }, branch);
     const { runId } = runOf(context.state);
     const unsubscribe = session.subscribe((event) => {
       options.onEvent?.(event, branch);
@@ -106,17 +107,21 @@ async function runOne(
     const forget = context.interrupt.on(
       () => void session.abort('The run that it is a branch of was stopped.').catch(() => {}),
     );
+    const { yielding } = context.hold;
+    const yieldToo = (): void => void session.yield().catch(() => {});
+    yielding.addEventListener('abort', yieldToo);
     try {
-      await driveBranch(parts, session, one);
-      return await outcomeOf(parts, one, folder);
+      await driveBranch(context, session, one, config.model);
+      return await outcomeOf(context, one, folder);
     } finally {
+      yielding.removeEventListener('abort', yieldToo);
       forget();
       await session.close();
       unsubscribe();
     }
   } catch (error) {
     return {
-      ...(await outcomeOf(parts, one, folder).catch(() => unknownOutcome(one, folder))),
+      ...(await outcomeOf(context, one, folder).catch(() => unknownOutcome(one, folder))),
       status: 'failed',
       message: errorText(error),
     };
@@ -124,12 +129,10 @@ async function runOne(
 }
 
 async function openBranch(
-  parts: SessionParts,
-  { state }: PerformContext,
+  { state, journal, clock, ids, random, owner, blobs }: PerformContext,
   agent: Agent,
   { sessionId }: BranchRef,
 ): Promise<Session> {
-  const { journal, clock, ids, random, owner, blobs } = parts;
   const options = { journal, clock, ids, random, owner, ...(blobs ? { blobs } : {}) };
   try {
     return await openSession(agent, sessionId, options);
@@ -137,18 +140,27 @@ async function openBranch(
     if (!(error instanceof TreadleError) || error.code !== 'session_not_found') throw error;
   }
   // Before the input that asked for branches: what is open there is not the fork's.
-  await forkSession(journal, state.sessionId, { at: runOf(state).inputSeq - 1, id: sessionId }, { clock, ids });
+  const { inputSeq, runId } = runOf(state);
+  const how = { at: inputSeq - 1, id: sessionId, branchOf: runId };
+  await forkSession(journal, state.sessionId, how, { clock, ids });
   return openSession(agent, sessionId, options);
 }
 
-async function driveBranch(parts: SessionParts, session: Session, { branch, asked }: OneBranch): Promise<void> {
-  const continuation = { kind: 'branch', tag: branch.configId } as const;
-  const known = session.status !== 'idle' ? null : await resultOf(parts, branch);
+async function driveBranch(
+  context: PerformContext,
+  session: Session,
+  { branch, asked }: OneBranch,
+  model: string | undefined,
+): Promise<void> {
+  const how = {
+    continuation: { kind: 'branch', tag: branch.configId },
+    ...(model !== undefined && { model }),
+  } as const;
+  const known = session.status !== 'idle' ? null : await resultOf(context, branch);
   let result: RunResult | null = known;
   if (session.status !== 'idle') result = await session.resume().result;
   else if (known === null) {
-    const run =
-      asked.messages.length > 0 ? session.prompt(asked.messages, { continuation }) : session.continue({ continuation });
+    const run = asked.messages.length > 0 ? session.prompt(asked.messages, how) : session.continue(how);
     result = await run.result;
   }
   // Nobody is there to answer for one of several.
@@ -156,7 +168,7 @@ async function driveBranch(parts: SessionParts, session: Session, { branch, aske
 }
 
 /** The events of a branch after the fork. */
-async function* ownEvents({ journal }: SessionParts, { sessionId }: BranchRef): AsyncGenerator<DurableEvent> {
+async function* ownEvents({ journal }: SessionContext, { sessionId }: BranchRef): AsyncGenerator<DurableEvent> {
   let isOwn = false;
   for await (const event of journal.read(sessionId, 1)) {
     if (isOwn) yield event;
@@ -165,9 +177,9 @@ async function* ownEvents({ journal }: SessionParts, { sessionId }: BranchRef): 
 }
 
 /** What the run of a branch came to; null when it has none that ended. */
-async function resultOf(parts: SessionParts, branch: BranchRef): Promise<RunResult | null> {
+async function resultOf(context: SessionContext, branch: BranchRef): Promise<RunResult | null> {
   let fold: ReturnType<typeof runResultFold> | null = null;
-  for await (const event of ownEvents(parts, branch)) {
+  for await (const event of ownEvents(context, branch)) {
     if (fold === null && (event.type === 'run_started' || event.type === 'run_ended'))
       fold = runResultFold(event.runId);
     fold?.take(event);
@@ -175,8 +187,8 @@ async function resultOf(parts: SessionParts, branch: BranchRef): Promise<RunResu
   return fold?.isSettled() ? fold.result() : null;
 }
 
-async function outcomeOf(parts: SessionParts, one: OneBranch, folder: string | null): Promise<BranchOutcome> {
-  const result = await resultOf(parts, one.branch);
+async function outcomeOf(context: SessionContext, one: OneBranch, folder: string | null): Promise<BranchOutcome> {
+  const result = await resultOf(context, one.branch);
   if (result === null) return unknownOutcome(one, folder);
   const { runId, status, message, text, turns, usage, cost } = result;
   return {
@@ -185,7 +197,7 @@ async function outcomeOf(parts: SessionParts, one: OneBranch, folder: string | n
     status: status,
     message: status === 'completed' ? null : (message ?? `The run ended as ${status}.`),
     text: text,
-    messages: await messagesOf(parts, one.branch),
+    messages: await messagesOf(context, one.branch),
     turns,
     usage,
     cost,
@@ -208,9 +220,9 @@ const unknownOutcome = ({ branch, index }: OneBranch, folder: string | null): Br
 });
 
 /** All that a branch added to the history and models were sent. */
-export async function messagesOf(parts: SessionParts, branch: BranchRef): Promise<Message[]> {
+export async function messagesOf(context: SessionContext, branch: BranchRef): Promise<Message[]> {
   const fold = runMessagesFold();
-  for await (const event of ownEvents(parts, branch)) {
+  for await (const event of ownEvents(context, branch)) {
     if (event.type !== 'message_added' || event.inView) fold.take(event);
   }
   return fold.messages();

@@ -1,6 +1,6 @@
 import { adoptBranch, selectBranch } from './select.ts';
 import { branchesBudget } from '../../features/branches/money.ts';
-import { agentOf, runAllBranches, type BranchesOptions } from './perform.ts';
+import { agentOf, askedFor, isCutOff, runAllBranches, type BranchesOptions } from './perform.ts';
 import type { BranchOutcome } from '../../features/branches/outcome.ts';
 import { onlyBranch } from '../../features/branches/strategies.ts';
 import type { WorkingCopies } from '../../features/branches/working-copy.ts';
@@ -8,12 +8,13 @@ import type { BranchesInput } from '../../events/inputs.ts';
 import type { InputMessage } from '../../events/events.ts';
 import { errorText, TreadleError } from '../../errors.ts';
 import { userMessages } from '../../session/input.ts';
-import { runOf, type BranchPerformer } from '../../kernel/context.ts';
+import { runOf, type BranchPerformer, type PerformContext } from '../../kernel/context.ts';
+import type { Step } from '../../kernel/step.ts';
 import { waitingRuns } from '../../kernel/state.ts';
 import type { Run } from '../../session/run.ts';
 import { partsOf } from '../../session/handle.ts';
 import { openSession, type Session } from '../../session/session.ts';
-import { goOnWith, start, type SessionParts } from '../../session/runs.ts';
+import { goOnWith, start } from '../../session/runs.ts';
 
 /** A run whose work is done by branches. Its result is that of the branch that was selected; its usage is that of all. */
 export interface BranchesRun extends Run {
@@ -50,17 +51,12 @@ export interface BranchesRun extends Run {
  */
 export function runBranches(session: Session, options: BranchesOptions): BranchesRun {
   const parts = partsOf(session);
-  if (options.branches.length === 0) throw new TreadleError('invalid_definition', 'There are no branches to run.');
-  if (options.branches.length > 1 && (options.strategy ?? onlyBranch()) === onlyBranch()) {
-    throw new TreadleError(
-      'invalid_definition',
-      `Nothing chooses among ${options.branches.length} branches. Add a strategy, such as strategy: firstBranch().`,
-    );
-  }
+  checkBranches(options);
   const outcomes = Promise.withResolvers<readonly BranchOutcome[]>();
   outcomes.promise.catch(() => {});
   if (parts.active) throw new TreadleError('run_active', 'A run is active in this session. Wait for its end.');
-  parts.branches = performer(parts, options, outcomes.resolve);
+  const { branches: before } = parts;
+  parts.branches = (context, step) => perform(context, step, options, outcomes.resolve);
   const run = start(parts, async (control) => {
     const { run: open } = parts.state;
     const [waiting] = waitingRuns(parts.state);
@@ -69,10 +65,10 @@ export function runBranches(session: Session, options: BranchesOptions): Branche
     }
     // The process that asked for branches is gone: they are gone on with, and nothing is asked for again.
     if (open ?? waiting) return goOnWith(parts, control);
-    control.bind((await parts.post(await inputOf(options))).seq);
+    control.bind((await parts.post(await branchesInput(options))).seq);
   });
   const over = (): void => {
-    parts.branches = null;
+    parts.branches = before;
     outcomes.reject(new TreadleError('not_selected', 'The branches were not brought to an end.'));
   };
   run.result.then(over, (error: unknown) => {
@@ -90,8 +86,24 @@ export function runBranches(session: Session, options: BranchesOptions): Branche
   };
 }
 
-async function inputOf(options: BranchesOptions): Promise<BranchesInput> {
-  const { prompt, strategy = onlyBranch(), metadata } = options;
+/** @throws TreadleError `invalid_definition` where there are no branches, or nothing chooses among them. */
+function checkBranches({ branches, strategy = onlyBranch() }: BranchesOptions): void {
+  if (branches.length === 0) throw new TreadleError('invalid_definition', 'There are no branches to run.');
+  if (branches.length === 1 || strategy !== onlyBranch()) return;
+  throw new TreadleError(
+    'invalid_definition',
+    `Nothing chooses among ${branches.length} branches. Add a strategy, such as strategy: firstBranch().`,
+  );
+}
+
+/**
+ * The input that asks for branches. Posted to a session with `branchesBy`, it starts them wherever the session is driven.
+ *
+ * @throws TreadleError `invalid_definition`
+ */
+export async function branchesInput(options: BranchesOptions): Promise<BranchesInput> {
+  checkBranches(options);
+  const { prompt, strategy = onlyBranch(), metadata, data } = options;
   const messages: readonly InputMessage[] = prompt === undefined || prompt === '' ? [] : userMessages(prompt);
   const branches = options.branches.map(async (config, index) => {
     const { configSegment } = await agentOf(config, index, null);
@@ -103,30 +115,55 @@ async function inputOf(options: BranchesOptions): Promise<BranchesInput> {
     branches: await Promise.all(branches),
     strategy: strategy.name,
     ...(metadata === undefined ? {} : { metadata }),
+    ...(data === undefined ? {} : { data }),
   };
 }
 
-function performer(
-  parts: SessionParts,
+/**
+ * Goes on with branches in any process, as the option `branches` of a session. `make` returns the same branches and strategy
+ * that were asked for, from the `data` of the request.
+ *
+ * @example
+ * ```ts
+ * import { createSession, defineAgent, memoryJournal, openSession } from '@treadle/core';
+ * import { branchesBy, branchesInput, firstBranch } from '@treadle/core/branches';
+ * import { scriptedModel } from '@treadle/testing';
+ *
+ * const agent = defineAgent({ model: scriptedModel(['Four.']) });
+ * const tries = { branches: [{ agent }, { agent }], strategy: firstBranch() };
+ * const journal = memoryJournal();
+ * const { id } = await createSession(agent, { journal });
+ * await journal.post(id, await branchesInput({ ...tries, prompt: 'Two and two?' }), 'a key', Date.now());
+ *
+ * const session = await openSession(agent, id, { journal, branches: branchesBy(() => tries) });
+ * console.log((await session.resume().result).text); // Four.
+ * ```
+ */
+export const branchesBy =
+  (make: (asked: BranchesInput) => BranchesOptions | Promise<BranchesOptions>): BranchPerformer =>
+  async (context, step) =>
+    perform(context, step, await make(await askedFor(context)));
+
+async function perform(
+  context: PerformContext,
+  step: Extract<Step, { type: 'run_branches' | 'adopt_branch' }>,
   options: BranchesOptions,
-  ended: (outcomes: readonly BranchOutcome[]) => void,
-): BranchPerformer {
-  return async (context, step) => {
-    const all = runOf(context.state).branches?.all ?? [];
-    if (all.length !== options.branches.length) {
-      throw new TreadleError(
-        'invalid_definition',
-        `The open run has ${all.length} branches, not ${options.branches.length}.`,
-      );
-    }
-    if (step.type === 'adopt_branch') return adoptBranch(parts, context, options, step);
-    const budget = await branchesBudget(parts.journal, context, all);
-    const outcomes = await runAllBranches(parts, context, options, all, budget);
-    // What was cut short is answered by the plan.
-    if (context.interrupt.fired() !== null) return;
-    ended(outcomes);
-    await selectBranch(context, options, outcomes, budget);
-  };
+  ended: (outcomes: readonly BranchOutcome[]) => void = () => {},
+): Promise<void> {
+  const all = runOf(context.state).branches?.all ?? [];
+  if (all.length !== options.branches.length) {
+    throw new TreadleError(
+      'invalid_definition',
+      `The open run has ${all.length} branches, not ${options.branches.length}.`,
+    );
+  }
+  if (step.type === 'adopt_branch') return adoptBranch(context, options, step);
+  const budget = await branchesBudget(context.journal, context, all);
+  const outcomes = await runAllBranches(context, options, all, budget);
+  // The plan answers for a run that was stopped. One that is given up goes on elsewhere.
+  if (isCutOff(context)) return;
+  ended(outcomes);
+  await selectBranch(context, options, outcomes, budget);
 }
 
 /**

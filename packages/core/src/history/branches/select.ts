@@ -9,7 +9,6 @@ import { runOf, type PerformContext } from '../../kernel/context.ts';
 import type { Step } from '../../kernel/step.ts';
 import type { Message } from '../../messages/message.ts';
 import { NO_USAGE, UNKNOWN_USAGE } from '../../model/usage.ts';
-import type { SessionParts } from '../../session/runs.ts';
 
 /** Chooses, and writes down at once what was chosen. */
 export async function selectBranch(
@@ -102,15 +101,15 @@ const totalOf = (outcomes: readonly BranchOutcome[]): Spending =>
 
 /** The files first, for they can be taken over again; then the history, with the end of the run. */
 export async function adoptBranch(
-  parts: SessionParts,
-  { state, log, clock }: PerformContext,
+  context: PerformContext,
   { copies }: BranchesOptions,
   { sessionId, selectedIndex }: Extract<Step, { type: 'adopt_branch' }>,
 ): Promise<void> {
+  const { state, log, clock } = context;
   const { runId, branches, usage, cost } = runOf(state);
   await copies?.merge(sessionId);
   const branch = branches?.all[selectedIndex] ?? { sessionId, configId: '' };
-  const messages = await messagesOf(parts, branch);
+  const messages = await messagesOf(context, branch);
   const at = clock.now();
   const adopted = messages.map((message): DurableEventBody => ({
     type: 'message_added',

@@ -1,4 +1,5 @@
 import { AGAIN_ROUTES } from '../again.ts';
+import { BRANCH_ROUTES } from '../branches.ts';
 import { CHANGE_ROUTES } from '../changes.ts';
 import { ANSWER_ROUTES } from '../answers.ts';
 import { FILE_ROUTES } from '../files.ts';
@@ -14,6 +15,7 @@ export const ROUTES: readonly Route[] = [
   ...SESSION_ROUTES,
   ...RUN_ROUTES,
   ...AGAIN_ROUTES,
+  ...BRANCH_ROUTES,
   ...CHANGE_ROUTES,
   ...ANSWER_ROUTES,
   ...TASK_ROUTES,

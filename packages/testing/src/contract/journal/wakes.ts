@@ -86,6 +86,10 @@ export const wakes: JournalCases = {
     await journal.create('child', created('child', 1, { spawnedBy }));
     await journal.post('child', prompt('p'), 'k', 1);
     await (await journal.claim('child', owner('a'))).release();
+    await journal.create('parent', created('parent'));
+    await journal.create('branch', created('branch', 2, { branchOf: 'r' }), { sessionId: 'parent', seq: 1 });
+    await journal.post('branch', prompt('p'), 'k', 1);
+    await (await journal.claim('branch', owner('a'))).release();
     await journal.create('replay', created('replay'));
     const continuation = { kind: 'rerun', tag: 'replay of s' } as const;
     await journal.post('replay', { type: 'prompt', messages: [], continuation }, 'k', 1);

@@ -41,6 +41,32 @@ it('treadle serve refuses an address that others can reach without a token of yo
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('Give it a token of your own') });
 });
 
+it('treadle serve runs what requests name of its models, also side by side', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'treadle-serve-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const env = { HOME: folder, TREADLE_HOME: join(folder, 'home'), TREADLE_TOKEN: 'a-token-of-my-own' };
+  const parts = { model: async (name: string) => scriptedModel(() => `I am ${name}.`) };
+  const running = startCli(['serve', '--no-mcp', '-m', 'a/one', '-m', 'a/two'], { cwd: folder, env, parts, stdin: '' });
+  await running.printed('\n');
+  const url = /^http\S+$/m.exec(running.stdout())?.[0] ?? '';
+  const headers = {
+    authorization: `Bearer ${env.TREADLE_TOKEN}`,
+    'content-type': 'application/json',
+    accept: 'text/event-stream',
+  };
+  const post = async (path: string, body: object) =>
+    (await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })).text();
+  await post('/v1/sessions', { id: 's' });
+  expect(await post('/v1/sessions/s/runs', { input: 'Who?' })).toContain('I am a/one.');
+  expect(await post('/v1/sessions/s/runs', { input: 'Who?', model: 'a/two' })).toContain('I am a/two.');
+  expect(await post('/v1/sessions/s/runs', { input: 'Who?', model: 'a/three' })).toContain('There are default, a/two.');
+  const branches = [{ model: 'a/two' }, { model: 'default' }];
+  const told = await post('/v1/sessions/s/branches', { input: 'Who?', branches, strategy: 'first' });
+  expect(told).toMatch(/"selectedIndex":0.*I am a\/two\./s);
+  running.signal('SIGTERM');
+  expect((await running.outcome).code).toBe(143);
+});
+
 it('treadle serve lets other hosts and origins in, serves below a path, and takes tools of clients', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'treadle-serve-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,4 +1,4 @@
-import { defineAgent, type Agent, type Ledger, type Memory } from '@treadle/core';
+import { defineAgent, type Agent, type Ledger, type Memory, type Model } from '@treadle/core';
 import type { OriginRules } from '@treadle/server';
 
 import { hostname } from 'node:os';
@@ -37,7 +37,8 @@ export async function serveCommand(context: CommandContext, args: readonly strin
   const { serve } = await import('@treadle/server');
   const { relayRoutes } = await import('@treadle/formats');
   const { chosenModel } = await import('../login/first-run.ts');
-  const { choice, env } = await chosenModel(context, options.text('model'));
+  const [first, ...others] = options.list('model') ?? [];
+  const { choice, env } = await chosenModel(context, first);
   await io.hideEnvironment?.();
   const guard = await keyGuard(env);
   const note = (text: string): void => context.note(guard.text(text));
@@ -60,6 +61,7 @@ export async function serveCommand(context: CommandContext, args: readonly strin
       id: `serve:${folder}`,
       folder,
       choice,
+      others,
       env,
       title: options.flag('title'),
       mcpConfig,
@@ -123,6 +125,7 @@ export async function agentOf(
     id,
     folder,
     choice,
+    others = [],
     env,
     title,
     mcpConfig,
@@ -134,6 +137,8 @@ export async function agentOf(
     readonly id: string;
     readonly folder: string;
     readonly choice: ModelChoice;
+    /** Models that requests may name, as `provider/model`. */
+    readonly others?: readonly string[];
     readonly env: CliIo['env'];
     readonly title: boolean;
     /** Files of MCP servers besides those of the user and the folder; null for no servers at all. */
@@ -150,7 +155,9 @@ export async function agentOf(
   readonly close: () => Promise<void>;
 }> {
   const { io, parts, out, note, guard } = context;
-  const model = guard.model(await parts.model(choice.name, env));
+  const modelNamed = async (name: string): Promise<Model> => guard.model(await parts.model(name, env));
+  const model = await modelNamed(choice.name);
+  const named = await Promise.all(others.map(async (name) => [name, await modelNamed(name)] as const));
   const nobody = { ...openTerminal(io, out, readLines(io.stdin)), isThere: false };
   const rights = await rightsFor(context, readRunRequest(['--prompt', 'none', '--no-stdin']), folder, nobody);
   const { canUseTool: _, ...permissions } = rights.permissions;
@@ -162,6 +169,7 @@ export async function agentOf(
   const agent = defineAgent({
     id,
     model,
+    ...(named.length > 0 && { routing: { models: Object.fromEntries(named) } }),
     instructions: withSkills.instructions(defaultInstructions(folder)),
     projectInstructions: await projectInstructionsOf(folder, note),
     tools: [...rights.toolsIn(folder), ...[...(servers?.tools ?? []), ...withSkills.tools].map(guard.tool)],
