@@ -90,12 +90,23 @@ const card = (page: Page, index: number, state = 'complete') =>
 const preview = (page: Page, index: number) =>
   page.frameLocator(`[data-index="${index}"] > iframe`).frameLocator('iframe.shown');
 
+/** Waits until the pages in the previews have the width of their frames, which follows that of the window. */
+async function fitted(page: Page): Promise<void> {
+  for (const frame of await page.locator('[data-state="complete"] > iframe:visible').all()) {
+    const inside = frame.contentFrame().frameLocator('iframe.shown').locator('html');
+    await expect
+      .poll(() => inside.evaluate('(html) => html.clientWidth'))
+      .toBe(await frame.evaluate('(it) => it.clientWidth'));
+  }
+}
+
 /** Pictures as on a desktop and a phone, light and dark. */
 async function picture(page: Page, name: string): Promise<void> {
   for (const width of [1440, 400]) {
     await page.setViewportSize({ width, height: width === 400 ? 820 : 900 });
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
+      await fitted(page);
       // Nothing is wider than the window.
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
       await page.screenshot({ path: join(pictures, `${name}-${width}-${colorScheme}.png`) });
