@@ -1,5 +1,6 @@
 // Written so that old Nodes can parse it: they are to say what is wrong, not to fail over syntax.
 import { existsSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
 
 import { versionProblem } from './node-version.js';
 
@@ -31,6 +32,7 @@ export function run(source, built) {
 async function start(source, built) {
   const fromSource = existsSync(source);
   silenceKnownWarnings();
+  keepGrammarSmall();
   if (fromSource) await useSources();
   const { runProcess } = await import((fromSource ? source : built).href);
   await runProcess();
@@ -56,4 +58,12 @@ function silenceKnownWarnings() {
     if (/^(SQLite|Type Stripping) is an experimental feature/.test(text)) return;
     Reflect.apply(emitWarning, process, [warning, ...rest]);
   };
+}
+
+/**
+ * The parser of bash commands is one very large function of WebAssembly. Node 24 takes 500 MB for a moment to optimize it, and
+ * no command gets faster by it. A test prints the memory: `terminal/cases/tools.system.test.ts`, case 6.
+ */
+function keepGrammarSmall() {
+  setFlagsFromString('--wasm-tiering-budget=2000000000');
 }

@@ -11,6 +11,9 @@ const packageFolder = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 export const root = dirname(dirname(packageFolder));
 export const bin = join(packageFolder, 'bin/treadle.js');
 
+/** Starts the command line that `npm run build` has made, instead of the sources. */
+export const BUILT: readonly string[] = [process.execPath, join(import.meta.dirname, 'built-process.ts')];
+
 export interface ProcessOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;

@@ -40,6 +40,8 @@ export interface TerminalOptions {
   readonly isMute?: boolean;
   /** What it answers to questions that the emulator leaves open. */
   readonly answers?: Readonly<Record<string, string>>;
+  /** Milliseconds until each answer is there. Default 0. */
+  readonly answersAfterMs?: number;
   /** Sees each piece of output as it comes. */
   readonly onOutput?: (text: string) => void;
   /** Instead of the command line. */
@@ -65,17 +67,22 @@ export function startInTerminal(args: readonly string[], options: TerminalOption
       ...env,
     },
   });
+  const { answersAfterMs = 0 } = options;
+  const later = (answer: string): void => {
+    if (answersAfterMs === 0) pty.write(answer);
+    else setTimeout(() => pty.write(answer), answersAfterMs);
+  };
   const asked = new Map<string, number>();
   pty.onData((text) => {
     emulator.write(text);
     for (const [question, answer] of Object.entries(options.answers ?? {})) {
       const times = emulator.raw().split(question).length - 1;
-      if (times > (asked.get(question) ?? 0)) pty.write(answer);
+      if (times > (asked.get(question) ?? 0)) later(answer);
       asked.set(question, times);
     }
     options.onOutput?.(text);
   });
-  if (options.isMute !== true) emulator.onAnswer((bytes) => pty.write(bytes));
+  if (options.isMute !== true) emulator.onAnswer(later);
   const ended = new Promise<number>(
     (resolve) => void pty.onExit(({ exitCode, signal }) => resolve(exitCode || (signal ?? 0))),
   );

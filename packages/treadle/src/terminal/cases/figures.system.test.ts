@@ -3,19 +3,13 @@ import process from 'node:process';
 
 import { describe, expect, it } from 'vitest';
 
-import { root } from '../../test-support/process.ts';
-import { cpuMs, residentMb } from '../../test-support/process-figures.ts';
+import { BUILT, root } from '../../test-support/process.ts';
+import { cpuMs, figure, residentMb } from '../../test-support/process-figures.ts';
 import { longReply, STATUS, terminalWorld } from '../../test-support/terminal-world.ts';
 
 const TOKENS = 2000;
 const PLAIN = [process.execPath, '--conditions=treadle-source'];
 const STREAMED = { text: longReply(13_400), chunkSize: 7, chunkDelayMs: 5 };
-
-/** Prints a figure beside its bound, and fails above three times the bound: machines differ. */
-function figure(what: string, is: number, bound: number, unit: string): void {
-  console.log(`${what.padEnd(44)} ${is.toFixed(2).padStart(9)} ${unit}, bound ${bound.toFixed(2)} ${unit}`);
-  expect.soft(is, what).toBeLessThanOrEqual(3 * bound);
-}
 
 describe('the figures of the terminal', () => {
   it(
@@ -24,7 +18,7 @@ describe('the figures of the terminal', () => {
     async () => {
       await using world = await terminalWorld([STREAMED, STREAMED, STREAMED, 'x\n'.repeat(5000)]);
       const writer = join(root, 'packages/treadle/src/test-support/plain-writer-process.ts');
-      const terminal = world.open([], { columns: 100, rows: 30 });
+      const terminal = world.open([], { columns: 100, rows: 30, command: BUILT });
       await terminal.shows(STATUS);
       const plain = world.open([writer, world.provider.url], { command: PLAIN });
       await plain.shows('ready');
@@ -34,10 +28,10 @@ describe('the figures of the terminal', () => {
       await new Promise((resolve) => setTimeout(resolve, 2000));
       const idle = { cpu: cpuMs(terminal.pid), bytes: terminal.emulator.raw().length };
       await new Promise((resolve) => setTimeout(resolve, 3000));
-      figure('CPU in 3 idle seconds', cpuMs(terminal.pid) - idle.cpu, 0.3, 'ms');
+      figure('CPU in 3 idle seconds', cpuMs(terminal.pid) - idle.cpu, 0.3, 'ms', expect);
       expect(terminal.emulator.raw().length).toBe(idle.bytes);
 
-      const oneShot = world.open(['run', 'Go']);
+      const oneShot = world.open(['run', 'Go'], { command: BUILT });
       const before = { cpu: cpuMs(terminal.pid), bytes: terminal.emulator.raw().length, at: performance.now() };
       const plainBefore = cpuMs(plain.pid);
       terminal.type('Go\r');
@@ -50,15 +44,15 @@ describe('the figures of the terminal', () => {
       const sent = terminal.emulator.raw().slice(before.bytes);
       const tokenMs = (cpuMs(terminal.pid) - before.cpu) / TOKENS;
       const plainMs = (cpuMs(plain.pid) - plainBefore) / TOKENS;
-      figure('CPU per token of a plain write', plainMs, Infinity, 'ms');
-      figure('CPU per token', tokenMs, Math.max(0.4, 1.5 * plainMs), 'ms');
-      figure('bytes per token', sent.length / TOKENS, 60, 'B');
-      figure('writes per second', sent.split('\u001b[?2026h').length / seconds, 31, '');
+      figure('CPU per token of a plain write', plainMs, Infinity, 'ms', expect);
+      figure('CPU per token', tokenMs, Math.max(0.4, 1.5 * plainMs), 'ms', expect);
+      figure('bytes per token', sent.length / TOKENS, 60, 'B', expect);
+      figure('writes per second', sent.split('\u001b[?2026h').length / seconds, 31, '', expect);
       const held = residentMb(terminal.pid);
-      figure('memory beside treadle run', held - oneShotMb, 25, 'MB');
+      figure('memory beside treadle run', held - oneShotMb, 25, 'MB', expect);
       terminal.type('Go\r');
       await terminal.shows(/1 turn · [^]*1 turn · /, 60_000);
-      figure('memory of 5,000 more lines', residentMb(terminal.pid) - held, 5, 'MB');
+      figure('memory of 5,000 more lines', residentMb(terminal.pid) - held, 5, 'MB', expect);
     },
   );
 
@@ -66,7 +60,7 @@ describe('the figures of the terminal', () => {
     await using world = await terminalWorld([]);
     const start = async (args: readonly string[], shows: RegExp): Promise<number> => {
       const at = performance.now();
-      const terminal = world.open(args);
+      const terminal = world.open(args, { command: BUILT });
       while (!shows.test(terminal.emulator.raw())) await new Promise((resolve) => setTimeout(resolve, 5));
       const took = performance.now() - at;
       await terminal[Symbol.asyncDispose]();
@@ -78,7 +72,7 @@ describe('the figures of the terminal', () => {
       prompt.push(await start([], /> /));
     }
     const median = (all: readonly number[]): number => all.toSorted((a, b) => a - b)[3] ?? Infinity;
-    figure('start to version, median of 7', median(version), Infinity, 'ms');
-    figure('start to input line', median(prompt), 300, 'ms');
+    figure('start to version, median of 7', median(version), Infinity, 'ms', expect);
+    figure('start to input line', median(prompt), 300, 'ms', expect);
   });
 });

@@ -66,6 +66,20 @@ describe.concurrent('keys of a terminal that tells them apart', () => {
     await expect.poll(() => times(shell.emulator.raw(), KEYS_OFF), SOON).toBe(2);
   });
 
+  it('20: leaves no answer of a slow terminal to the shell', async ({ expect }) => {
+    await using world = await terminalWorld([]);
+    const slow = { answers: { ...HAS_KEYS, ...background('0000') }, answersAfterMs: 280 };
+    const shell = world.open(['--norc', '-i'], { command: ['bash'], env: { PS1: '$ ' }, ...slow });
+    await shell.shows(/^\$$/m);
+    shell.type(`${process.execPath} ${bin}; echo code $?\r`);
+    await shell.shows(/^>$/m);
+    shell.type('\u0004');
+    await shell.shows(/^code 0\n\$$/m);
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    shell.type('echo over\r');
+    expect(await shell.shows(/^over$/m)).toMatch(/^code 0\n\$ echo over\nover$/m);
+  });
+
   it.for(['SIGTERM', 'SIGUSR2'] as const)('20: gives the keys back at %s', async (signal, { expect }) => {
     const thrower = `data:text/javascript,process.on('SIGUSR2',()=>{throw%20new%20Error('boom')})`;
     await using world = await terminalWorld([]);

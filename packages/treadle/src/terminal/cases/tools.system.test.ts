@@ -1,34 +1,69 @@
 import { describe, it } from 'vitest';
 
 import { forbidden } from '../../test-support/emulator.ts';
+import { BUILT } from '../../test-support/process.ts';
+import { figure, residentMb } from '../../test-support/process-figures.ts';
 import { choose, STATUS, terminalWorld, times } from '../../test-support/terminal-world.ts';
 
 const bash = (command: string) => ({ name: 'bash', arguments: { command } });
 /** Rules under which commands run unasked. */
 const ALLOWED = ['--allow', 'bash'];
 
+/** An MCP server whose tool `wait` ends once the file NAME.go is there. */
+const HELD_TOOL = String.raw`
+import { existsSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+const inputSchema = { type: 'object', properties: { name: { type: 'string' } } };
+const tools = [{ name: 'wait', description: 'Waits.', inputSchema, annotations: { readOnlyHint: true } }];
+const answer = (id, result) => console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined) return;
+  if (method === 'initialize')
+    answer(id, { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'held', version: '1' } });
+  else if (method === 'tools/list') answer(id, { tools });
+  else if (method === 'tools/call') {
+    const { name } = params.arguments;
+    const timer = setInterval(() => {
+      if (!existsSync(name + '.go')) return;
+      clearInterval(timer);
+      answer(id, { content: [{ type: 'text', text: name + ' is over' }] });
+    }, 20);
+  } else console.log(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32601, message: 'no' } }));
+});
+`;
+
 describe.concurrent('tools', () => {
   it('6: shows five rows of a long output, then its beginning and end, and all of it in the pager', async ({
     expect,
   }) => {
     await using world = await terminalWorld([
+      { toolCalls: [bash('echo ready')] },
+      'Hello.',
       { toolCalls: [bash('for i in $(seq 5000); do echo line $i; [ $((i % 500)) = 0 ] && sleep 0.1; done')] },
       'Done.',
     ]);
-    const terminal = world.open(ALLOWED);
+    const terminal = world.open(ALLOWED, { command: BUILT });
     await terminal.shows(STATUS);
+    // What the first command loads is no cost of a long one.
+    terminal.type('Hi\r');
+    await terminal.shows(/2 turns · /);
     const before = terminal.emulator.writes();
+    const heldMb = residentMb(terminal.pid);
     terminal.type('Go\r');
     const during = await terminal.shows(/^ {2}line \d+$/m);
     expect(during.match(/^ {2}line \d+$/gm)?.length).toBeLessThanOrEqual(5);
-    const after = await terminal.shows(/2 turns · /);
-    expect(terminal.emulator.writes() - before).toBeLessThan(80);
+    const after = await terminal.shows(/Done\.[^]* turns · /);
+    figure('writes for 5,000 lines', terminal.emulator.writes() - before, 40, '', expect);
+    figure('memory of 5,000 lines', residentMb(terminal.pid) - heldMb, 20, 'MB', expect);
     expect(after).toMatch(/^ {2}line 1$/m);
     expect(after).toMatch(/^ {2}line 5000$/m);
-    expect(after).toMatch(/\[#1 \d,?\d* lines\]/);
+    expect(after).toContain('[#2 5,000 lines]');
     expect(after.match(/line \d+$/gm)?.length).toBeLessThanOrEqual(6);
     terminal.type('\u000f');
     await terminal.shows('q leaves');
+    terminal.type('G');
+    await terminal.shows(/^ *line 5000$/m);
     terminal.type('q');
     await terminal.shows(/2 turns · /);
     terminal.type('!');
@@ -98,15 +133,70 @@ describe.concurrent('tools', () => {
     expect(forbidden(terminal.emulator.raw())).toEqual([]);
   });
 
-  it('8: lists tools that run together in the order of the calls', async ({ expect }) => {
-    const searches = ['one', 'two', 'three'].map((path) => ({ name: 'read_file', arguments: { path: `${path}.txt` } }));
-    await using world = await terminalWorld([{ toolCalls: searches }, 'Done.']);
-    for (const path of ['one', 'two', 'three']) await world.put(`${path}.txt`, `${path}\n`);
+  it('8: lists tools that run together in the order of the calls, whichever ends first', async ({ expect }) => {
+    const names = ['one', 'two', 'three'];
+    const calls = names.map((name) => ({ name: 'mcp__held__wait', arguments: { name } }));
+    await using world = await terminalWorld([{ text: 'Three at once.', toolCalls: calls }, 'Done.']);
+    await world.put('held.mjs', HELD_TOOL);
+    await world.put('servers.json', JSON.stringify({ mcpServers: { held: { command: 'node', args: ['held.mjs'] } } }));
+    const terminal = world.open(['--mcp-config', 'servers.json', '--allow', 'mcp__held__wait']);
+    await terminal.shows(STATUS);
+    terminal.type('Go\r');
+    const row = (name: string, end: string): RegExp => new RegExp(`^• .*\\b${name}\\b.*${end}`, 'm');
+    for (const name of names) await terminal.shows(row(name, ' s$'));
+    const above = (text: string): string => text.slice(0, text.indexOf('\n•'));
+    const before = above((await terminal.emulator.lines()).join('\n'));
+    expect(before).toContain('Three at once.');
+    for (const name of ['three', 'one', 'two']) {
+      await world.put(`${name}.go`, '');
+      const shown = await terminal.shows(row(name, `(?:done|ok: ${name} is over)`));
+      expect(shown.match(/^• .*\b(?:one|two|three)\b/gm)).toHaveLength(3);
+      expect([...shown.matchAll(/^• .*?\b(one|two|three)\b/gm)].map(([, found]) => found)).toEqual(names);
+      // What is finished stays as it is.
+      expect(above(shown)).toBe(before);
+    }
+    const shown = await terminal.shows(/2 turns · /);
+    expect([...shown.matchAll(/(\w+) is over/g)].map(([, name]) => name)).toEqual(names);
+    expect(above(shown)).toBe(before);
+    expect(forbidden(terminal.emulator.raw())).toEqual([]);
+  });
+
+  it('9: shows an edit as a diff with colours and three rows around it, and tells the model why not', async ({
+    expect,
+  }) => {
+    const lines = Array.from({ length: 12 }, (_, index) => `line ${index}`);
+    await using world = await terminalWorld([
+      { toolCalls: [{ name: 'read_file', arguments: { path: 'a.md' } }] },
+      { toolCalls: [{ name: 'edit_file', arguments: { path: 'a.md', old_text: 'line 6', new_text: 'row six' } }] },
+      'As you like.',
+    ]);
+    await world.put('a.md', lines.join('\n'));
     const terminal = world.open();
     await terminal.shows(STATUS);
     terminal.type('Go\r');
-    const shown = await terminal.shows(/2 turns · /);
-    expect(shown.match(/(?:one|two|three)\.txt/g)).toEqual(['one.txt', 'two.txt', 'three.txt']);
+    const asked = await terminal.shows(/4 {2}no, and say why/);
+    expect(asked).toMatch(
+      /a\.md[^]* line 3\n *line 4\n *line 5\n *-line 6\n *\+row six\n *line 7\n *line 8\n *line 9\n/,
+    );
+    expect(asked).not.toMatch(/^ *line (?:2|10)$/m);
+    const runs = (await terminal.emulator.styledScreen()).flat();
+    const colourOf = (text: string) => runs.find((run) => run.text.includes(text))?.colour;
+    expect([colourOf('-line 6'), colourOf('+row six')]).toEqual([1, 2]);
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    terminal.type('x');
+    expect(times(await terminal.shows('Press 1 to 4'), 'no, and say why')).toBe(1);
+    terminal.type('4');
+    await terminal.shows('No, because:');
+    terminal.type('keep the line\r');
+    await terminal.shows(/As you like\.[^]* turns · /);
+    const answered = (await world.log()).flatMap((event) =>
+      event.type === 'input_received' && event.input.type === 'approval_answer' ? [event.input] : [],
+    );
+    expect(answered).toMatchObject([
+      { decision: 'reject', message: expect.stringContaining('keep the line') as string },
+    ]);
+    expect(JSON.stringify(world.provider.requests[2]?.body)).toContain('keep the line');
+    expect(await world.read('a.md')).toBe(lines.join('\n'));
     expect(forbidden(terminal.emulator.raw())).toEqual([]);
   });
 

@@ -12,9 +12,14 @@ export interface Modes {
   readonly theme: Theme;
   setTheme(name: ThemeName): void;
   title(text: string): void;
+  /** Milliseconds for which the terminal's answers may still come. Whoever reads them after us takes them for keys. */
+  awaited(): number;
   /** Switches off what is on. */
   end(): void;
 }
+
+/** Milliseconds that a terminal has to answer, at the other end of a slow line. */
+const ANSWER_MS = 500;
 
 /** Keys as escape codes where the usual bytes are ambiguous, with the key of the base layout. */
 const KEYS_ON = '\u001b[>5u';
@@ -25,6 +30,7 @@ const titled = (text: string): string => `\u001b]0;${plainLine(text, 80)}\u0007`
 export function createModes(device: TerminalDevice, parts: { useFrames(): void; changed(): void }): Modes {
   let isOn = false;
   let hasKeys = false;
+  let answersUntil = 0;
   let shown = '';
   /** Null: by the terminal's background. */
   let chosen = themeOf(device.env);
@@ -40,6 +46,7 @@ export function createModes(device: TerminalDevice, parts: { useFrames(): void; 
     },
     begin() {
       isOn = true;
+      answersUntil = device.now() + ANSWER_MS;
       device.write(`${MODES_ON}${ASK_FRAMES}${ASK_KEYS}${chosen === null ? ASK_BACKGROUND : ''}`);
     },
     answer(said) {
@@ -60,6 +67,7 @@ export function createModes(device: TerminalDevice, parts: { useFrames(): void; 
       shown = text;
       device.write(titled(text));
     },
+    awaited: () => (isOn ? Math.max(0, answersUntil - device.now()) : 0),
     end() {
       if (!isOn) return;
       device.write(`${hasKeys ? KEYS_OFF : ''}${shown === '' ? '' : titled('')}${MODES_OFF}`);

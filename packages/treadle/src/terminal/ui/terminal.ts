@@ -377,10 +377,12 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     isOver = true;
     frame?.();
     tick?.();
-    restore();
-    endResize();
-    decoder.close();
-    left.resolve(code);
+    device.after(modes.awaited(), () => {
+      restore();
+      endResize();
+      decoder.close();
+      left.resolve(code);
+    });
   }
 
   own.push({ type: 'notice', text: `treadle ${host.version} · ${host.model} · ${host.folder}`, tone: 'dim' });
