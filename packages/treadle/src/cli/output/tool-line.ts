@@ -43,12 +43,15 @@ export function toolEnd(call: CallEnd, style: Style): string {
 /** Arguments that say by themselves what they are, the most telling first. */
 const MAIN = ['command', 'path', 'pattern', 'query', 'url'];
 
+/** Arguments of a change, which its diff shows. */
+const IN_DIFF: ReadonlySet<string> = new Set(['content', 'old_text', 'new_text']);
+
 /** What a call is about, on one line. */
 export function argumentsText(args: JsonObject): string {
   const main = MAIN.find((name) => typeof args[name] === 'string');
   const said = main === undefined ? undefined : args[main];
   const others = Object.entries(args).flatMap(([name, value]) => {
-    const text = name === main ? null : shortValue(value);
+    const text = name === main || (main === 'path' && IN_DIFF.has(name)) ? null : shortValue(value);
     return text === null ? [] : [`${name}=${text}`];
   });
   const first = typeof said === 'string' ? [said] : [];

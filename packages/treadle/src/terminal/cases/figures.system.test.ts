@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import process from 'node:process';
 
@@ -55,6 +56,36 @@ describe('the figures of the terminal', () => {
       figure('memory of 5,000 more lines', residentMb(terminal.pid) - held, 5, 'MB', expect);
     },
   );
+
+  it('takes a large paste, and looks through 50,000 files, while nobody has to wait', async () => {
+    await using world = await terminalWorld([]);
+    // In Git's index alone: nothing reads them.
+    const git = (args: readonly string[], input: string): string =>
+      execFileSync('git', args, { cwd: world.folder, input }).toString().trim();
+    git(['init', '-q'], '');
+    const hash = git(['hash-object', '--stdin'], '');
+    const files = Array.from({ length: 50_000 }, (_, file) => `100644 ${hash}\tpart-${file % 100}/module-${file}.ts`);
+    git(['update-index', '--index-info'], files.join('\n'));
+    const terminal = world.open([], { command: BUILT });
+    terminal.type('/help\r');
+    await terminal.shows('/thinking');
+    /** Milliseconds from keys to this on the screen. */
+    const until = async (keys: string, shown: RegExp): Promise<number> => {
+      const { length } = terminal.emulator.raw();
+      const at = performance.now();
+      terminal.type(keys);
+      while (!shown.test(terminal.emulator.raw().slice(length))) await new Promise((resolve) => setImmediate(resolve));
+      return performance.now() - at;
+    };
+    const paste = Array.from({ length: 2000 }, (_, line) => `line ${line}\t${'x'.repeat(90)}`).join('\n');
+    const pasted = await until(`\u001b[200~${paste}\u001b[201~`, /2,000 lines/);
+    figure('a paste of 200 KB', pasted, 100, 'ms', expect);
+    terminal.type('\u0015@');
+    await terminal.shows(/^❯ @part-/m);
+    const keys: number[] = [];
+    for (const key of 'mod49zz') keys.push(await until(key, /./));
+    figure('completion in 50,000 files, slowest key', Math.max(...keys), 50, 'ms', expect);
+  });
 
   it('shows the input line soon', async () => {
     await using world = await terminalWorld([]);

@@ -80,6 +80,7 @@ describe.concurrent('keys', () => {
   it('13: keeps a paste of 2,000 lines as a marker, and sends all of it', async ({ expect }) => {
     const lines = Array.from({ length: 2000 }, (_, line) => `line ${line}\t${'x'.repeat(90)}`);
     lines[7] = 'a line with \u001b[31m in it';
+    lines[9] = String.raw`the words \x1b[201~ end no paste`;
     await using world = await terminalWorld(['Thank you.']);
     await world.put('editor.sh', 'cat "$1" > seen.txt\nread word\nprintf " $word" >> "$1"\n');
     const terminal = world.open([], { env: { VISUAL: `sh ${join(world.folder, 'editor.sh')}` } });
@@ -102,6 +103,9 @@ describe.concurrent('keys', () => {
     const [request] = world.provider.requests;
     const expected = lines.join('\n').replace('\u001b', '\\u{1b}');
     expect(said(request?.body).includes(`${expected} edited`)).toBe(true);
+    terminal.type(UP);
+    await terminal.shows('> [paste #1 · 2,000 lines] edited');
+    terminal.type('\u0015');
     terminal.type('\u001b[200~never ended');
     await terminal.shows('> never ended');
     terminal.type('!');

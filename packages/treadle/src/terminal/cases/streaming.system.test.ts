@@ -100,7 +100,8 @@ describe.concurrent('a reply that streams', { timeout: 90_000 }, () => {
     '26: writes whole frames, and marks them only where the terminal knows how: %s',
     async (knows, { expect }) => {
       await using world = await terminalWorld([{ text: longReply(4000), chunkSize: 7, chunkDelayMs: 2 }]);
-      const terminal = world.open([], { isMute: !knows });
+      const pieces: string[] = [];
+      const terminal = world.open([], { isMute: !knows, onOutput: (piece) => pieces.push(piece) });
       await terminal.shows(STATUS);
       const before = terminal.emulator.raw().length;
       terminal.type('Go\r');
@@ -109,6 +110,9 @@ describe.concurrent('a reply that streams', { timeout: 90_000 }, () => {
       const raw = terminal.emulator.raw();
       const frames = raw.slice(before).split('\u001b[?2026h').slice(1);
       expect(frames.length > 10).toBe(knows);
+      // Each write is a whole frame: it leaves the cursor at the caret.
+      const cut = pieces.slice(1).filter((piece) => !/\u001b\[\d+G(?:\u001b\[\?2026l)?$/.test(piece)); // oxlint-disable-line eslint/no-control-regex -- the caret
+      expect(cut.length, JSON.stringify(cut)).toBeLessThanOrEqual(2);
       for (const frame of frames) {
         expect(frame).toMatch(/\u001b\[\?2026l$/); // oxlint-disable-line eslint/no-control-regex -- nothing is outside of a frame
         expect(frame.length).toBeLessThan(80 * 24 * 4);

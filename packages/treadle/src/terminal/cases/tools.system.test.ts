@@ -236,7 +236,7 @@ describe.concurrent('tools', () => {
         toolCalls: [
           { name: 'bash', arguments: { command: `echo '${evil}'` } },
           { name: 'read_file', arguments: { path: evil } },
-          { name: 'nosuchtool', arguments: { [evil]: evil } },
+          { name: evil, arguments: { [evil]: evil } },
         ],
       },
       { text: 'Done.', toolCalls: [{ name: 'write_file', arguments: { path: 'b.md', content: evil } }] },

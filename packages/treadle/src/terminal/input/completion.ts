@@ -51,22 +51,25 @@ function best<Item>(items: readonly Item[], word: string, textOf: (item: Item) =
   if (word === '') return items.slice(0, MOST);
   const wanted = word.toLowerCase();
   const found: { readonly item: Item; readonly score: number }[] = [];
+  /** Keeps the best ones, in order: a large repository has thousands that match. */
+  const add = (item: Item, score: number): void => {
+    if (found.length === MOST && score >= (found.at(-1)?.score ?? 0)) return;
+    const place = found.findIndex((other) => other.score > score);
+    found.splice(place === -1 ? found.length : place, 0, { item, score });
+    if (found.length > MOST) found.pop();
+  };
   for (const item of items) {
     const text = textOf(item).toLowerCase();
     const at = text.indexOf(wanted);
-    const name = text.lastIndexOf('/') + 1;
-    if (at !== -1) found.push({ item, score: (at === 0 || at === name ? 0 : 100) + text.length / 1000 });
+    if (at === -1) continue;
+    add(item, (at === 0 || at === text.lastIndexOf('/') + 1 ? 0 : 100) + text.length / 1000);
   }
-  if (found.length < MOST) {
-    for (const item of items) {
-      const text = textOf(item);
-      if (text.toLowerCase().includes(wanted)) continue;
-      const { matches, score } = fuzzyMatch(word, text);
-      if (matches) found.push({ item, score: 1000 + score });
-    }
+  if (found.length === MOST) return found.map(({ item }) => item);
+  for (const item of items) {
+    const text = textOf(item);
+    if (text.toLowerCase().includes(wanted)) continue;
+    const { matches, score } = fuzzyMatch(word, text);
+    if (matches) add(item, 1000 + score);
   }
-  return found
-    .sort((a, b) => a.score - b.score)
-    .slice(0, MOST)
-    .map(({ item }) => item);
+  return found.map(({ item }) => item);
 }

@@ -73,7 +73,7 @@ function listRows({ ordered, start, items }: Tokens.List, columns: number, theme
 }
 
 /** A table with its columns aligned; where they don't fit, a row is a list of its cells. */
-function tableRows({ header, rows }: Tokens.Table, columns: number, theme: Theme): string[] {
+function tableRows({ header, rows, align }: Tokens.Table, columns: number, theme: Theme): string[] {
   const cell = ({ tokens, text }: Tokens.TableCell): string =>
     (tokens.length === 0 ? plainText(text) : inlineText(tokens, theme)).replaceAll('\n', ' ');
   const head = header.map(cell);
@@ -88,7 +88,11 @@ function tableRows({ header, rows }: Tokens.Table, columns: number, theme: Theme
   }
   const line = (cells: readonly string[]): string =>
     cells
-      .map((text, index) => `${text}${' '.repeat(Math.max(0, (widths[index] ?? 0) - widthOf(text)))}`)
+      .map((text, index) => {
+        const room = Math.max(0, (widths[index] ?? 0) - widthOf(text));
+        const before = align[index] === 'right' ? room : align[index] === 'center' ? Math.floor(room / 2) : 0;
+        return `${' '.repeat(before)}${text}${' '.repeat(room - before)}`;
+      })
       .join('  ')
       .trimEnd();
   const rule = theme.dim(widths.map((width) => '─'.repeat(width)).join('  '));

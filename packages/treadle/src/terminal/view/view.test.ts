@@ -1,8 +1,13 @@
-import { createSession, defineAgent, defineTool, memoryJournal, type TreadleEvent } from '@treadle/core';
-import { scriptedModel } from '@treadle/testing';
+import { createSession, defineAgent, defineTool, memoryJournal, systemClock, type TreadleEvent } from '@treadle/core';
+import { countingIds, scriptedModel } from '@treadle/testing';
+import { builtInTools } from '@treadle/tools';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 
+import { widthOf } from '../screen/text.ts';
 import { themeNamed } from '../screen/theme.ts';
 import type { Block } from './blocks.ts';
 import { blockRows } from './rows.ts';
@@ -50,6 +55,17 @@ async function recorded(turns: Parameters<typeof scriptedModel>[0], prompts: rea
   return { live, log };
 }
 
+const RICH = [
+  '# A heading',
+  'A paragraph with **bold**, *slanted*, `code` and [a link](https://example.com/page) that is longer than forty columns.',
+  '1. first\n2. second\n   - inside, with 你好，世界 and 👩‍👩‍👧',
+  '> Quoted words.',
+  '```ts\nexport const value: number = 1;\nconsole.log(value);\n```',
+  '| name | value |\n| --- | ---: |\n| one | 1 |\n| 世界 | 22 |',
+  '---',
+  'The end of it.',
+].join('\n\n');
+
 const REPLY = '# Done\n\nIt **works**:\n\n- one\n- two\n\n```js\nrun();\n```\n';
 
 describe('the view of a session', () => {
@@ -86,6 +102,44 @@ describe('the view of a session', () => {
       ].map((row) => row as unknown as object),
     );
   });
+
+  it.each([40, 80, 200])(
+    'draws replies, tools, edits and questions as it always has, in %s columns',
+    async (columns) => {
+      const folder = mkdtempSync(join(tmpdir(), 'treadle-view-'));
+      onTestFinished(() => rmSync(folder, { recursive: true }));
+      const fail = defineTool({ name: 'fail', description: 'Fails.', execute: () => Promise.reject(new Error('no')) });
+      const agent = defineAgent({
+        model: scriptedModel([
+          {
+            thinking: 'First the file, then the change.',
+            text: RICH,
+            toolCalls: [{ name: 'write_file', arguments: { path: 'a.md', content: 'one\ntwo\nthree\n' } }],
+          },
+          {
+            toolCalls: [
+              { name: 'edit_file', arguments: { path: 'a.md', old_text: 'two', new_text: 'zwei' } },
+              { name: 'fail' },
+              { name: 'bash', arguments: { command: 'seq 40' } },
+            ],
+          },
+          'It is over. 🧵',
+        ]),
+        tools: [...builtInTools({ root: folder, bash: { sandbox: 'off' } }), fail],
+        permissions: { mode: 'bypass', allowBypass: true },
+      });
+      const journal = memoryJournal();
+      const clock = { ...systemClock, now: () => 1_800_000_000_000 };
+      const session = await createSession(agent, { journal, clock, ids: countingIds() });
+      await session.prompt('Write a page, and change it.').result;
+      await session.addExtension('note', { seen: true });
+      const log: TreadleEvent[] = [];
+      for await (const event of journal.read(session.id, 1)) log.push(event);
+      const screen = shown(log, columns).map((row) => `${row.trimEnd()}\n`);
+      await expect(screen.join('')).toMatchFileSnapshot(`golden/${columns}.txt`);
+      expect(screen.every((row) => widthOf(row.trimEnd()) <= columns)).toBe(true);
+    },
+  );
 
   it('shows the same for any session, at any width', async () => {
     const text = fc.array(
