@@ -105,7 +105,6 @@ const commands: readonly SlashCommand[] = [
   {
     name: 'help',
     about: 'keys and commands',
-    run: (_, ui) =>
-      ui.print([KEYS, '', ...commands.map(({ name, about }) => `/${name}`.padEnd(26) + about)].join('\n')),
+    run: (_, ui) => ui.list([...KEYS, ['', ''], ...commands.map(({ name, about }) => [`/${name}`, about] as const)]),
   },
 ];

@@ -5,19 +5,22 @@ import { sessionCommands } from './commands/sessions.ts';
 import type { Workbench } from './workbench.ts';
 
 /** The keys, for people. */
-export const KEYS = `Enter          sends; while the model works, it is told before its next call
-Tab            while the model works: sends after the run
-Esc            interrupts; twice: puts the draft aside, or goes back to an earlier message
-Ctrl+C         puts the draft aside, interrupts, or leaves (twice)
-Ctrl+D         leaves
-Shift+Enter, Ctrl+J, \\ Enter, Alt+Enter   another line
-Up, Down       earlier prompts; Ctrl+R searches them
-Ctrl+G         edits the draft in $VISUAL or $EDITOR
-Ctrl+O         the whole transcript, with all results; q leaves it
-Ctrl+V         adds the image of the clipboard; a dragged image or PDF is added, too
-Ctrl+Z         suspends; fg comes back
-Shift+Tab      permission mode: default, acceptEdits, plan
-@path          a file, completed; ! before a command runs it`;
+export const KEYS: readonly (readonly [key: string, about: string])[] = [
+  ['Enter', 'sends; while the model works, it is told before its next call'],
+  ['Tab', 'while the model works: sends after the run'],
+  ['Esc', 'interrupts; twice: puts the draft aside, or goes back to an earlier message'],
+  ['Ctrl+C', 'puts the draft aside, interrupts, or leaves (twice)'],
+  ['Ctrl+D', 'leaves'],
+  ['Shift+Enter, Ctrl+J', 'another line; Alt+Enter and \\ Enter, too'],
+  ['Up, Down', 'earlier prompts; Ctrl+R searches them'],
+  ['Ctrl+G', 'edits the draft in $VISUAL or $EDITOR'],
+  ['Ctrl+O', 'the whole transcript, with all results; q leaves it'],
+  ['Ctrl+V', 'adds the image of the clipboard; a dragged image or PDF is added, too'],
+  ['Ctrl+Z', 'suspends; fg comes back'],
+  ['Shift+Tab', 'permission mode: default, acceptEdits, plan'],
+  ['@path', 'sends a file too; paths are completed'],
+  ['!command', 'runs a command, and tells the model its output'],
+];
 
 /** The commands that begin with a slash, by name. */
 export function slashCommands(bench: Workbench): readonly SlashCommand[] {
@@ -31,10 +34,13 @@ export function slashCommands(bench: Workbench): readonly SlashCommand[] {
     name: 'help',
     about: 'keys and commands',
     run(_, ui) {
-      const lines = slashCommands(bench).map(
-        ({ name, takes, about }) => `/${name}${takes === undefined ? '' : ` ${takes}`}`.padEnd(26) + about,
-      );
-      ui.print([KEYS, '', ...lines].join('\n'));
+      ui.list([
+        ...KEYS,
+        ['', ''],
+        ...slashCommands(bench).map(
+          ({ name, takes, about }) => [`/${[name, takes ?? ''].join(' ').trim()}`, about] as const,
+        ),
+      ]);
     },
   });
   return all.toSorted((a, b) => a.name.localeCompare(b.name));

@@ -2,7 +2,7 @@ import type { DurableEvent } from '@treadle/core';
 import { costTableFold, type CostSum, type CostTable } from '@treadle/core/projections';
 
 import { columns } from '../output/columns.ts';
-import { cost, grouped } from '../output/figures.ts';
+import { cost, counted, grouped, tokens } from '../output/figures.ts';
 import { plainLine } from '../asking/plain-text.ts';
 
 /** What a session has used and cost, as its log has it. */
@@ -12,10 +12,11 @@ export async function readCosts(log: AsyncIterable<DurableEvent>): Promise<CostT
   return fold.table();
 }
 
+const nameOf = (provider: string | null, model: string | null): string =>
+  model === null ? '(not named in the log)' : plainLine(`${provider ?? '?'}/${model}`, 60);
+
 /** A table of columns that line up: a row per model, a row per run, and the sum. `?` stands for what is unknown. */
 export function costLines({ models, runs, total }: CostTable): string {
-  const nameOf = (provider: string | null, model: string | null): string =>
-    model === null ? '(not named in the log)' : plainLine(`${provider ?? '?'}/${model}`, 60);
   const rows = [
     ['model', ...HEADERS],
     ...models.map((row) => [nameOf(row.provider, row.model), ...cells(row)]),
@@ -26,6 +27,18 @@ export function costLines({ models, runs, total }: CostTable): string {
     ['total', ...cells(total)],
   ];
   return columns(rows, (column) => column > 0 && column <= HEADERS.length).trimEnd();
+}
+
+/** The same for a narrow screen: a name and its figures for each model, and for all. */
+export const costItems = ({ models, total }: CostTable): readonly (readonly [string, string])[] => [
+  ...models.map((row) => [nameOf(row.provider, row.model), costWords(row)] as const),
+  ['total', costWords(total)],
+];
+
+function costWords({ calls, usage, cost: dollars, costAtLeast, cacheHitRate }: CostSum): string {
+  const cached = cacheHitRate === null ? [] : [`${Math.round(cacheHitRate * 100)} % of the prompts from the cache`];
+  const price = dollars === null && costAtLeast > 0 ? `at least ${cost(costAtLeast)}` : cost(dollars);
+  return [counted(calls, 'call'), tokens(usage), ...cached, price].join(' · ');
 }
 
 const HEADERS = ['calls', 'input', 'output', 'cache read', 'cache write', 'cache hits', 'cost'];

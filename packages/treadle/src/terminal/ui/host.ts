@@ -22,6 +22,8 @@ export interface TerminalUi {
   readonly state: ViewState;
   /** Prints lines below the transcript. They are no part of the session. */
   print(text: string, tone?: 'dim' | 'warn' | 'bad'): void;
+  /** Prints what things are: names, and words beside them. */
+  list(items: readonly (readonly [name: string, about: string])[]): void;
   /** Shows something long by itself. */
   page(title: string, rows: (columns: number, theme: Theme) => readonly string[], atEnd?: boolean): void;
   /** All of the session, from its log, or one result by its number. */

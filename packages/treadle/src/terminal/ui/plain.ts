@@ -171,6 +171,10 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
       print(text);
       update();
     },
+    list(items) {
+      print(blockRows({ type: 'list', items }, null, options).slice(1).join('\n'));
+      update();
+    },
     page,
     transcript: (number) => void transcript(number).catch(fail),
     async pick(title, items) {

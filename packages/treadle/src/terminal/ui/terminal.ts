@@ -208,6 +208,10 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
       own.push(tone === undefined ? { type: 'rows', text } : { type: 'notice', text, tone });
       schedule();
     },
+    list(items) {
+      own.push({ type: 'list', items });
+      schedule();
+    },
     page,
     transcript: (number) => actions.showTranscript(number),
     pick: (title, items) =>

@@ -40,7 +40,9 @@ export type Block =
   | { readonly type: 'plan'; readonly plan: Plan }
   | { readonly type: 'notice'; readonly text: string; readonly tone: 'dim' | 'warn' | 'bad' }
   /** Lines as they are, such as the answer to a slash command. */
-  | { readonly type: 'rows'; readonly text: string };
+  | { readonly type: 'rows'; readonly text: string }
+  /** Names, and words beside them. */
+  | { readonly type: 'list'; readonly items: readonly (readonly [name: string, about: string])[] };
 
 /** A message of the user's that waits to be delivered. */
 export interface Queued {

@@ -5,7 +5,7 @@ import { todoLines } from '../../cli/output/todo-lines.ts';
 import { argumentsText, toolLine } from '../../cli/output/tool-line.ts';
 import { isJsonObject } from '@treadle/core/json';
 import { pieceRows } from '../markdown/render.ts';
-import { fit, wrap, wrapIndented } from '../screen/text.ts';
+import { fit, widthOf, wrap, wrapIndented } from '../screen/text.ts';
 import type { Theme } from '../screen/theme.ts';
 import type { Block, ToolCell } from './blocks.ts';
 import { diffRows } from './diff.ts';
@@ -49,7 +49,24 @@ export function blockRows(block: Block, before: Block | null, options: RowOption
     }
     case 'rows':
       return ['', ...block.text.split('\n').flatMap((line) => wrap(line, columns))];
+    case 'list':
+      return ['', ...listRows(block.items, columns)];
   }
+}
+
+/** Columns of a name, and of the words beside it at least. */
+const NAME_COLUMNS = 26;
+const ABOUT_COLUMNS = 30;
+
+/** Names with their words beside them, or below them where there is little room. */
+function listRows(items: readonly (readonly [string, string])[], columns: number): string[] {
+  const width = Math.min(NAME_COLUMNS, Math.max(...items.map(([name]) => widthOf(name))));
+  const isBeside = columns >= width + 2 + ABOUT_COLUMNS;
+  return items.flatMap(([name, about]) =>
+    isBeside && widthOf(name) <= width
+      ? wrapIndented(name + ' '.repeat(width + 2 - widthOf(name)), about, columns).map((row) => row.trimEnd())
+      : [...wrap(name, columns), ...wrapIndented('    ', about, columns)],
+  );
 }
 
 /** Rows that are shown of a prompt: what was pasted or attached may be long. */
@@ -127,7 +144,7 @@ const indented = (rows: readonly string[]): string[] => rows.map((row) => `  ${r
 /** What a command has put out, without the names of the streams: its exit code stands in the line above. */
 const commandOutput = (text: string): string =>
   text
-    .replace(/^exit code [^\n]*\n((?:\[[^\n]*\]\n)*)stdout:(?: \(empty\)|\n)/, '$1')
+    .replace(/^(?:bash was [^\n]*\n)?exit code [^\n]*\n((?:\[[^\n]*\]\n)*)stdout:(?: \(empty\)|\n)/, '$1')
     .replace(/\n?stderr: \(empty\)$/, '')
     .replace(/(^|\n)stderr:\n/, '$1')
     .replace(/^\n/, '');
@@ -160,7 +177,9 @@ export function openToolRows(cell: ToolCell, options: RowOptions, now: number | 
           ? ' · waits'
           : ' · done';
   const short = argumentsText(args);
-  const head = theme.dim(`• ${plainLine(options.label(toolName), 60)}${short === '' ? '' : ` · ${short}`}${words}`);
+  const what = `• ${plainLine(options.label(toolName), 60)}${short === '' ? '' : ` · ${short}`}`;
+  // Its time stands at the end, however long the call is.
+  const head = theme.dim(`${fit(what, Math.max(20, columns - widthOf(words)))}${words}`);
   const shown = plainText(foldReturns(output).trimEnd())
     .split('\n')
     .filter((text) => text !== '')

@@ -1,5 +1,5 @@
 import { formatTranscript } from '../../sessions/transcript.ts';
-import { costLines, readCosts } from '../../sessions/cost.ts';
+import { costItems, readCosts } from '../../sessions/cost.ts';
 import { THEME_NAMES } from '../../../terminal/screen/theme.ts';
 import type { SlashCommand } from '../../../terminal/ui/host.ts';
 
@@ -10,7 +10,7 @@ export function aboutSession(): readonly SlashCommand[] {
       name: 'cost',
       about: 'what the session has used and cost',
       async run(_, ui) {
-        ui.print(costLines(await readCosts(ui.session.history())));
+        ui.list(costItems(await readCosts(ui.session.history())));
       },
     },
     {
