@@ -132,6 +132,13 @@ it('writes four different pages without a key, and changes the chosen one while 
   expect(new Set(texts).size).toBe(4);
   expect(await card(page, 0).locator('.status').textContent()).toMatch(/^Complete · [\d.]+ s · [\d.]+k tokens · \$0$/);
   await picture(page, '4-complete');
+  // All four are in view on a laptop, each large enough to judge, and its title on one line.
+  for (const index of [0, 1, 2, 3]) {
+    const box = await card(page, index).boundingBox();
+    expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(900);
+    expect(box?.width).toBeGreaterThanOrEqual(480);
+    expect((await card(page, index).locator('header').boundingBox())?.height).toBeLessThanOrEqual(48);
+  }
 
   await page.click('[data-index="1"] .update');
   await picture(page, '5-one');
@@ -303,9 +310,6 @@ it('lets the model look at its page, and keep what was attached', async () => {
   await signIn(page);
   await page.setInputFiles('#image', { name: 'a.png', mimeType: 'image/png', buffer: Buffer.from(PIXEL, 'base64') });
   await ask(page, 'Use this logo');
-  await card(page, 0)
-    .waitFor({ timeout: 20_000 })
-    .catch(async () => console.log('XX', await page.locator('body').innerText()));
   for (const index of [0, 1, 2, 3]) await card(page, index).waitFor({ timeout: 20_000 });
   expect(seen.length).toBeGreaterThanOrEqual(4);
   const size = Buffer.from(seen[0] ?? '', 'base64');

@@ -60,17 +60,20 @@ describe('sessions', () => {
 
   it('are compacted, replaced and reset, and change what they may do', async () => {
     const allowed = defineTool({ name: 'erase', description: 'Erases.', approval: 'always', execute: () => 'erased' });
-    const model = scriptedModel([{ toolCalls: [{ name: 'erase' }] }, 'Erased.', 'Hello again.']);
-    const agent = defineAgent({ model, tools: [allowed], context: { window: 100_000, strategy: slidingWindow() } });
+    const model = scriptedModel([{ toolCalls: [{ name: 'erase' }] }, 'Erased.', 'So it is.', 'Hello again.']);
+    const strategy = slidingWindow({ keepFirst: 0, keepRecent: 1 });
+    const agent = defineAgent({ model, tools: [allowed], context: { window: 100_000, strategy } });
     const { client } = await connected(agent);
     const session = await client.createSession();
     const rule = { type: 'addRules', rules: ['erase'], behavior: 'allow', destination: 'session' } as const;
     await session.updatePermissions([rule]);
-    expect(await session.run('Erase it.')).toMatchObject({ status: 'completed', text: 'Erased.' });
+    expect(await session.run('Erase it. '.repeat(500))).toMatchObject({ status: 'completed', text: 'Erased.' });
     await expect(session.updatePermissions([{ ...rule, destination: 'userSettings' }])).rejects.toMatchObject({
       code: 'bad_request',
     });
+    await session.run('Is it gone?');
     await session.compact();
+    await expect.poll(async () => (await session.events()).events.map(({ type }) => type)).toContain('compacted');
     await session.importMessages([{ role: 'user', content: 'Hello.' }]);
     await session.continue();
     expect(model.requests.at(-1)?.messages).toMatchObject([{ content: [{ text: 'Hello.' }] }]);

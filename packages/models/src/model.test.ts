@@ -468,6 +468,7 @@ describe('a model of a wire', () => {
       protocol: openaiChat(),
       provider: 'own',
       modelId: 'm',
+      name: 'Our Own Model',
       baseUrl: 'https://user:secret@example.com/v1/?key=secret',
       headers: {},
       http: nodeHttp(),
@@ -479,6 +480,7 @@ describe('a model of a wire', () => {
       baseUrl: 'https://example.com/v1',
       provider: 'own',
       model: 'm',
+      name: 'Our Own Model',
     });
   });
 });

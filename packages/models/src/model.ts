@@ -24,6 +24,8 @@ export interface WireModelOptions {
   /** Stable lowercase name; opaque blocks return only to the same one. */
   readonly provider: string;
   readonly modelId: string;
+  /** The model's name for people. */
+  readonly name?: string;
   /** For example `https://api.example.com/v1`; the protocol adds its path. Credentials don't belong in it. */
   readonly baseUrl: string;
   /** Headers of every request, credentials included, with lowercase names. Credentials never appear in an error. */
@@ -92,7 +94,7 @@ const MOST_TOLD = 10_000;
  */
 export function wireModel(options: WireModelOptions): Model {
   const { protocol, provider, modelId, credentials, clock = systemClock, contextWindow, outputLimit, cost } = options;
-  const { maxInput, priceStep } = options;
+  const { maxInput, name, priceStep } = options;
   let window = contextWindow;
   const encode = protocol.createEncoder({
     provider,
@@ -174,7 +176,7 @@ export function wireModel(options: WireModelOptions): Model {
     id: modelId,
     api: protocol.name,
     baseUrl: publicPart(options.baseUrl),
-    ...defined({ structuredOutput, deferredTools, contextWindow, maxInput, priceStep, outputLimit, files, cost }),
+    ...defined({ name, structuredOutput, deferredTools, contextWindow, maxInput, priceStep, outputLimit, files, cost }),
     stream(request, signal) {
       const events = createModelStream(setup, request, signal);
       return { [Symbol.asyncIterator]: () => events };

@@ -283,7 +283,12 @@ function snapshotOf(
     provider: model.provider,
     model: model.id,
     configId,
-    ...defined({ thinking: thinkingName(definition.thinking), api: model.api, baseUrl: model.baseUrl }),
+    ...defined({
+      name: model.name,
+      thinking: thinkingName(definition.thinking),
+      api: model.api,
+      baseUrl: model.baseUrl,
+    }),
     ...(definition.temperature === undefined ? {} : { temperature: definition.temperature }),
     ...(definition.maxTokens === undefined ? {} : { maxTokens: definition.maxTokens }),
     ...(model.contextWindow === undefined ? {} : { contextWindow: model.contextWindow }),

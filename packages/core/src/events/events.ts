@@ -38,6 +38,8 @@ export interface ConfigSnapshot {
   readonly provider: string;
   readonly model: string;
   readonly configId: string;
+  /** The model's name for people, where it has one. */
+  readonly name?: string;
   /** The wire protocol of the model, and its address without credentials, where they are known. */
   readonly api?: string;
   readonly baseUrl?: string;

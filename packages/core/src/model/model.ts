@@ -163,6 +163,8 @@ export interface Model {
   readonly provider: string;
   /** The provider's name of the model. */
   readonly id: string;
+  /** Its name for people, such as `Claude Sonnet 5.5`: for the log. */
+  readonly name?: string;
   /** The wire protocol that it speaks, and where: for the log. No credentials. */
   readonly api?: string;
   readonly baseUrl?: string;

@@ -53,6 +53,8 @@ export type WireName = 'chat' | 'responses';
 export interface ModelOptions {
   /** The wire, for providers that speak both of OpenAI's. Default: the one that suits the model. */
   readonly wire?: WireName;
+  /** The model's name for people, kept in the log. Default: none. */
+  readonly name?: string;
   /** Default: the provider's environment variable. */
   readonly apiKey?: string;
   /** Credentials that expire or that sign requests, in place of a key. */
@@ -201,7 +203,13 @@ export function deploymentModel(deployment: Deployment, modelId: string, options
     headers: { ...(key === undefined || query !== undefined ? {} : { [header]: prefix + key }), ...headers },
     http: options.http ?? defaultHttp(env),
     ...modelFacts(deployment.name, modelId, options.catalogue, deployment.catalogue, options.clock),
-    ...defined({ credentials, files: deployment.files, contextWindow: options.contextWindow, clock: options.clock }),
+    ...defined({
+      credentials,
+      files: deployment.files,
+      contextWindow: options.contextWindow,
+      clock: options.clock,
+      name: options.name,
+    }),
     ...defined({ windowQuestions: deployment.windowQuestions?.(modelId) }),
     pingsResetIdleTimeout: options.pingsResetIdleTimeout ?? deployment.pingsResetIdleTimeout ?? false,
   });

@@ -70,6 +70,10 @@ describe('a tool that must be called', () => {
   });
 });
 
+it('asks a model of the catalogue for as much output as it can give', async () => {
+  expect(await bodyOf('anthropic/claude-sonnet-5-5', {})).toMatchObject({ max_tokens: 128_000 });
+});
+
 describe('thinking', () => {
   it.each<[name: string, thinking: Thinking, sent: object]>([
     ['openai/gpt-5.1', 'minimal', { reasoning: { effort: 'low' } }],

@@ -125,11 +125,18 @@ function agUiEncoder(request: AgUiRequest): Encoder {
         if (event.callId === '') return [];
         // A client's own result is among its messages already.
         if (event.type === 'tool_ended' && event.inputSeq !== undefined && hasResult(event.callId)) return [];
-        const told = toolResult(event.callId, resultText(event.content));
+        const content = resultText(event.content);
+        const told = toolResult(event.callId, content);
         const delta = event.type === 'tool_ended' && event.state ? [stateDelta(event.state)] : [];
         const isError = event.type === 'tool_call_rejected' || event.isError;
-        const { type: _, ...message } = told;
-        messages.push({ ...message, id: resultId(event.callId), role: 'tool' });
+        const { toolCallId } = told;
+        messages.push({
+          id: resultId(event.callId),
+          role: 'tool',
+          toolCallId,
+          content,
+          ...(isError && { error: content }),
+        });
         return [isError ? { ...told, metadata: { isError } } : told, ...delta];
       }
       case 'message_added':

@@ -35,16 +35,21 @@ async function listening(handler: RequestListener): Promise<string> {
 
 describe('a server in an application', () => {
   it('serves below its base path, WebSockets too', async () => {
-    const server = await startServer({ model: scriptedModel(['Hello.']) }, { basePath: '/api/agents' });
+    const origin = 'https://app.example';
+    const options = { basePath: '/api/agents', origins: { origins: [origin] } };
+    const server = await startServer({ model: scriptedModel(['Hello.']) }, options);
     expect((await server.call('POST', '/api/agents/v1/sessions', { id: 's1' })).status).toBe(201);
     expect((await server.call('POST', '/v1/sessions', { id: 's2' })).status).toBe(404);
     expect(await server.json('GET', '/api/agents/openapi.json')).toMatchObject({ servers: [{ url: '/api/agents' }] });
     const token = `treadle.token.${Buffer.from(server.bearer).toString('base64url')}`;
     const url = `${server.url.replace('http', 'ws')}/api/agents/v1/sessions/s1/stream`;
-    const socket = new WebSocket(url, ['treadle.v1', token]);
-    const [data] = (await once(socket, 'message')) as [Buffer];
-    expect(data.toString()).toContain('session_created');
-    socket.close();
+    // Of a program, and of a page of an allowed origin.
+    for (const headers of [{}, { origin }]) {
+      const socket = new WebSocket(url, ['treadle.v1', token], { headers });
+      const [data] = (await once(socket, 'message')) as [Buffer];
+      expect(data.toString()).toContain('session_created');
+      socket.close();
+    }
   });
 
   it.each(['api', '/api/', '/a b', '//'])('refuses the base path %s', (basePath) => {

@@ -410,6 +410,22 @@ describe('a thread of AG-UI', () => {
     expect(await endsOf(server)).toEqual(['completed']);
   });
 
+  it('tells a tool’s failure as one in every snapshot: after a retry, and to whoever joins', async () => {
+    const broken = defineTool({ name: 'broken', description: 'Breaks.', execute: () => Promise.reject(new Error('No.')) });
+    const failing = { kind: 'network', message: 'Gone.', retryable: true, afterDeltas: 1 } as const;
+    const model = scriptedModel([{ toolCalls: [{ name: 'broken' }] }, { text: 'It is', error: failing }, 'It is broken.']);
+    const retry = { initialDelayMs: 0, maxDelayMs: 0 };
+    const server = await startServer({ model, tools: [broken], retry });
+    const run = agUi(server);
+    const failure = { role: 'tool', error: expect.stringContaining('No.') as string };
+    const first = await run([user('u1', 'Go.')]);
+    const joined = await run([]);
+    for (const events of [first, joined]) {
+      const snapshot = events.find(({ type }) => type === 'MESSAGES_SNAPSHOT') as { messages?: unknown } | undefined;
+      expect(snapshot?.messages).toEqual(expect.arrayContaining([expect.objectContaining(failure)]));
+    }
+  });
+
   it('takes a message while a client tool waits, and the message that was never taken is said with the next', async () => {
     const model = scriptedModel([{ text: 'Hm.', toolCalls: [{ name: 'locate' }] }, 'As you like.']);
     const server = await startServer({ model, tools: [locate] });

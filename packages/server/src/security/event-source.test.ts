@@ -104,6 +104,17 @@ describe('an EventSource in a browser', () => {
     const opened = new Promise((resolve) => source.addEventListener('message', resolve));
     await only.body?.cancel();
     await opened;
+
+    const held = Promise.withResolvers<void>();
+    const slow = scriptedModel([{ text: 'Hello.', wait: held.promise }]);
+    const ending = await startServer({ model: slow }, { limits: { retryMs: 10 } });
+    await ending.call('POST', '/v1/sessions', { id: 's1' });
+    await ending.call('POST', '/v1/sessions/s1/runs', { input: 'Hi.' });
+    const closed = ending.close(10_000);
+    const late = await ending.call('GET', '/v1/sessions/s1/stream', undefined, accept);
+    expect([late.status, await late.text()]).toEqual([200, 'retry: 10\n\n']);
+    held.resolve();
+    await closed;
   });
 
   it('may be many with the one token of a backend; a token may have a limit of its own', async () => {

@@ -224,6 +224,7 @@ export const SERVE_OPTIONS = {
     repeatable: true,
     help: 'Let pages of this origin use it, such as http://localhost:3000.',
   },
+  'max-requests': { value: 'N', help: 'At most so many requests a second with one token (default 500).' },
   'offer-tools': { help: 'Let clients offer tools that they run themselves, as pages of AG-UI do.' },
   'base-path': { value: 'PATH', help: 'Serve everything below this path, such as /api/agents.' },
   model: {

@@ -64,8 +64,12 @@ describe('a request', () => {
     });
   });
 
-  it('takes the container of a new session from `providerOptions`', () => {
-    expect(body(request([user('Hi')], { providerOptions: { container: 'container_9' } }))).toMatchObject({
+  it('takes the container of a new session from `providerOptions`, and then the one that the provider named', () => {
+    const providerOptions = { container: 'container_9' };
+    expect(body(request([user('Hi')], { providerOptions, containerId: 'container_1' }))).toMatchObject({
+      container: 'container_1',
+    });
+    expect(body(request([user('Hi')], { providerOptions }))).toMatchObject({
       container: 'container_9',
     });
   });

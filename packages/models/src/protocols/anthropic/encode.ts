@@ -68,11 +68,17 @@ const outputConfig = (
   return isJsonObject(given) ? toJson({ ...(parseJson(own) as JsonObject), ...given }) : own;
 };
 
-/** The extra fields of a request that stand for themselves. */
-const extraFields = ({ providerOptions }: ModelRequest, config: string | undefined): JsonObject | undefined => {
-  if (config === undefined || !isJsonObject(providerOptions?.['output_config'])) return providerOptions;
-  const { output_config: _merged, ...rest } = providerOptions;
-  return rest;
+/** The extra fields of a request that stand for themselves. `container` is that of a session's first request. */
+const extraFields = (
+  { providerOptions = {}, containerId }: ModelRequest,
+  config: string | undefined,
+): JsonObject | undefined => {
+  const { output_config: merged, container, ...rest } = providerOptions;
+  return {
+    ...rest,
+    ...(merged !== undefined && (config === undefined || !isJsonObject(merged)) && { output_config: merged }),
+    ...(container !== undefined && containerId === undefined && { container }),
+  };
 };
 
 const BINDING_BETA = 'thinking-binding-controls-2026-08-01';

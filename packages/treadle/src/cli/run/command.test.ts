@@ -129,6 +129,8 @@ describe('treadle run, for programs', () => {
       permissionDenials: [],
       message: null,
       error: null,
+      durationMs: expect.any(Number) as number,
+      apiDurationMs: expect.any(Number) as number,
     });
     expect(code).toBe(0);
   });

@@ -74,6 +74,7 @@ it('treadle serve lets other hosts and origins in, serves below a path, and take
   const model = scriptedModel(({ tools }) => (tools.some(({ name }) => name === 'set_colour') ? 'Taken.' : 'None.'));
   const origin = 'http://localhost:3000';
   const flags = ['--origin', origin, '--allowed-host', 'agents.example', '--base-path', '/api', '--offer-tools'];
+  flags.push('--max-requests', '1');
   const running = startCli(['serve', '--no-mcp', ...flags], { cwd: folder, env, model, stdin: '' });
   await running.printed('\n');
   const url = /^http\S+$/m.exec(running.stdout())?.[0] ?? '';
@@ -87,6 +88,8 @@ it('treadle serve lets other hosts and origins in, serves below a path, and take
   const named = httpRequest(`${url}/api/v1/sessions`, { headers: { ...headers, host: 'agents.example' } }).end();
   const [response] = (await once(named, 'response')) as [IncomingMessage];
   expect(response.resume().statusCode).toBe(200);
+  const many = await Promise.all(Array.from({ length: 6 }, () => fetch(`${url}/api/v1/sessions`, { headers })));
+  expect(many.map(({ status }) => status)).toContain(429);
   running.signal('SIGTERM');
   expect((await running.outcome).code).toBe(143);
 }, 60_000);

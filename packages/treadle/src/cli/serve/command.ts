@@ -1,5 +1,5 @@
 import { defineAgent, type Agent, type Ledger, type Memory, type Model } from '@treadle/core';
-import type { OriginRules } from '@treadle/server';
+import type { OriginRules, ServerLimits } from '@treadle/server';
 
 import { hostname } from 'node:os';
 
@@ -86,6 +86,7 @@ export async function serveCommand(context: CommandContext, args: readonly strin
       port: options.count('port') ?? 0,
       origins: originsOf(options.list('allowed-host'), options.list('origin')),
       basePath: options.text('base-path') ?? '',
+      limits: limitsOf(options.count('max-requests')),
       ...(options.flag('offer-tools') ? { offeredTools: true } : {}),
       owner: `treadle serve, process ${process.pid} on ${hostname()}`,
       ...(own ? { tokens: [{ name: 'owner', token: own, mayGrant: true }] } : {}),
@@ -111,6 +112,10 @@ export async function serveCommand(context: CommandContext, args: readonly strin
     await stores.close();
   }
 }
+
+/** As many again at once, four times over, as by default. */
+const limitsOf = (perSecond: number | undefined): Partial<ServerLimits> =>
+  perSecond === undefined ? {} : { requests: { perSecond, burst: 4 * perSecond } };
 
 /** Names are allowed besides those that are allowed by themselves. */
 const originsOf = (hosts: readonly string[] = [], origins: readonly string[] = []): OriginRules => ({
