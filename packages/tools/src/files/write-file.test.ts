@@ -18,7 +18,9 @@ describe('write_file', () => {
     const { root, put } = await workspace();
     await put('root/run.sh', 'old', 0o751);
     const answer = await call(writeFileTool({ root }), { path: 'run.sh', content: 'new' }, { knows: root });
-    expect(answer.details).toEqual({ path: 'run.sh', bytes: 3, created: false });
+    const diff = '--- run.sh\n+++ run.sh\n@@ -1,1 +1,1 @@\n-old\n+new';
+    const change = { firstChangedLine: 1, addedLines: 1, removedLines: 1, diff };
+    expect(answer.details).toEqual({ path: 'run.sh', bytes: 3, created: false, ...change });
     expect((await stat(join(root, 'run.sh'))).mode & 0o7777).toBe(0o751);
     expect(await readdir(root)).toEqual(['run.sh']);
   });

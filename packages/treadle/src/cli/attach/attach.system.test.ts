@@ -25,7 +25,7 @@ it('answers a question of an interactive session from a second terminal, and bot
   await new Promise((resolve) => setTimeout(resolve, 400));
   reading.type('1');
   await reading.shows(/allowed\s+by\s+you/);
-  await driving.shows(/by anna at another terminal/);
+  await driving.shows(/by\s+anna\s+at\s+another\s+terminal/);
   await driving.shows(/ turns · /);
   expect(existsSync(join(folder.path, 'notes/a.md'))).toBe(true);
 

@@ -63,6 +63,7 @@ export async function attachedScreen(
   const store = openStore(homeFolder(io), folder ?? io.cwd, true);
   const note = (text: string): void => terminal.ui.print(text, 'dim');
   const machine = await machineHost(io, folder ?? io.cwd, store, note);
+  const commands = commandsIn(io.cwd);
   const host: TerminalHost = {
     ...machine,
     ...(folder === null ? { preview: async () => null } : {}),
@@ -100,11 +101,14 @@ export async function attachedScreen(
   }
 }
 
-const commands: readonly SlashCommand[] = [
-  ...aboutSession(),
-  {
+/** What can be done with a session that another terminal drives. */
+function commandsIn(folder: string): readonly SlashCommand[] {
+  const all: SlashCommand[] = aboutSession(folder).filter(({ name }) => name !== 'rename');
+  const help: SlashCommand = {
     name: 'help',
     about: 'keys and commands',
-    run: (_, ui) => ui.list([...KEYS, ['', ''], ...commands.map(({ name, about }) => [`/${name}`, about] as const)]),
-  },
-];
+    run: (_, ui) => ui.list([...KEYS, ['', ''], ...all.map(({ name, about }) => [`/${name}`, about] as const)]),
+  };
+  all.push(help);
+  return all;
+}

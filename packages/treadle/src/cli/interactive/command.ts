@@ -42,6 +42,9 @@ export async function interactiveCommand(context: CommandContext, request: RunRe
     get model() {
       return model;
     },
+    get nextModel() {
+      return model;
+    },
     mode: request.permissionMode ?? 'default',
     self,
     label: (name) => bench?.definition.tools?.find((tool) => tool.name === name)?.label ?? name,

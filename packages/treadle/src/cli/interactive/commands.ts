@@ -25,7 +25,7 @@ export const KEYS: readonly (readonly [key: string, about: string])[] = [
 /** The commands that begin with a slash, by name. */
 export function slashCommands(bench: Workbench): readonly SlashCommand[] {
   const all: SlashCommand[] = [
-    ...aboutSession(),
+    ...aboutSession(bench.prepared.place.folder),
     ...agentCommands(bench),
     ...sessionCommands(bench),
     ...bench.ownCommands,

@@ -21,10 +21,15 @@ export function processDevice(io: CliIo): TerminalDevice | null {
     write: (bytes) => void stdout.write(bytes),
     readKeys(take) {
       stdin.setRawMode(true);
-      stdin.on('data', take);
+      // Typed before the keys were read: the terminal's own line has made a line feed of Enter.
+      let isTypedAhead = true;
+      setImmediate(() => setImmediate(() => (isTypedAhead = false)));
+      const read = (bytes: Uint8Array): void =>
+        take(isTypedAhead ? bytes.map((byte) => (byte === 10 ? 13 : byte)) : bytes);
+      stdin.on('data', read);
       stdin.resume();
       return () => {
-        stdin.off('data', take);
+        stdin.off('data', read);
         stdin.setRawMode(false);
         stdin.pause();
       };
@@ -34,7 +39,12 @@ export function processDevice(io: CliIo): TerminalDevice | null {
       return () => stdout.off('resize', changed);
     },
     suspend(back) {
-      process.once('SIGCONT', back);
+      // No key is read meanwhile: without a timer, nothing would keep the process until it hears of the signal.
+      const alive = setInterval(() => {}, 60_000);
+      process.once('SIGCONT', () => {
+        clearInterval(alive);
+        back();
+      });
       // The shell's job: the whole group stops, as with its own key.
       process.kill(0, 'SIGTSTP');
     },
@@ -52,6 +62,7 @@ export function plainDevice({ io, out }: CommandContext): PlainDevice {
   return {
     write: (text) => out.print(text),
     now: io.now,
+    echoes: io.stdin.isTTY ?? false,
     lines: (async function* lines() {
       for (let line = await reader.next(); line !== null; line = await reader.next()) yield line;
     })(),

@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, type StdioOptions } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -49,30 +49,56 @@ async function walk(folder: string): Promise<string[]> {
   return found;
 }
 
-interface Output {
-  readonly code: number | null;
-  readonly text: string;
+/** What a command of the user's runs with. */
+interface ShellOptions {
+  readonly folder: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly signal: AbortSignal;
+  /** Called with all output so far. */
+  readonly shown: (output: string) => void;
 }
 
-function output(file: string, args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Promise<Output> {
-  return new Promise((resolve) => {
-    const child = spawn(file, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], env });
-    let text = '';
-    const take = (chunk: string): void => {
-      if (text.length < MOST * 200) text += chunk;
-    };
-    child.stdout.setEncoding('utf8').on('data', take);
-    child.stderr.setEncoding('utf8').on('data', take);
-    child.once('error', (error) => resolve({ code: null, text: error.message }));
-    child.once('close', (code) => resolve({ code, text }));
-  });
-}
+/** Milliseconds that a command has to end in when it is stopped. */
+const STOPPING_MS = 2000;
 
 /** What a command of the user's has put out, and how it ended. It runs as in the user's own shell. */
-export async function shellOutput(command: string, folder: string, env: NodeJS.ProcessEnv): Promise<string> {
-  const { code, text } = await output(env['SHELL'] ?? '/bin/sh', ['-c', command], folder, env);
-  const shown = text.length <= LONGEST ? text : `${text.slice(0, LONGEST / 2)}\n…\n${text.slice(-LONGEST / 2)}`;
-  return `${shown.trimEnd()}${code === 0 ? '' : `\n[exit code ${code ?? 'unknown'}]`}`.trim();
+export function shellOutput(command: string, { folder, env, signal, shown }: ShellOptions): Promise<string> {
+  return new Promise((resolve) => {
+    const stdio: StdioOptions = ['ignore', 'pipe', 'pipe'];
+    // A group of its own: what it starts is stopped with it.
+    const child = spawn(env['SHELL'] ?? '/bin/sh', ['-c', command], { cwd: folder, stdio, env, detached: true });
+    let text = '';
+    const all = (): string =>
+      text.length <= LONGEST ? text : `${text.slice(0, LONGEST / 2)}\n…\n${text.slice(-LONGEST / 2)}`;
+    const take = (chunk: string): void => {
+      if (text.length < MOST * 200) text += chunk;
+      shown(all());
+    };
+    child.stdout?.setEncoding('utf8').on('data', take);
+    child.stderr?.setEncoding('utf8').on('data', take);
+    const kill = (how: NodeJS.Signals): void => {
+      try {
+        if (child.pid !== undefined) process.kill(-child.pid, how);
+      } catch {
+        // It has ended.
+      }
+    };
+    let late: NodeJS.Timeout | undefined;
+    const stop = (): void => {
+      kill('SIGTERM');
+      late = setTimeout(() => kill('SIGKILL'), STOPPING_MS);
+    };
+    signal.addEventListener('abort', stop);
+    const ended = (code: number | null, why: string): void => {
+      clearTimeout(late);
+      signal.removeEventListener('abort', stop);
+      const said = all().replace(/^\n+/, '').trimEnd();
+      const how = signal.aborted ? '[stopped]' : code === 0 ? '' : `[exit code ${code ?? 'unknown'}]`;
+      resolve([said, why, how].filter((line) => line !== '').join('\n'));
+    };
+    child.once('error', (error) => ended(null, error.message));
+    child.once('close', (code) => ended(code, ''));
+  });
 }
 
 /** Has a text edited in the user's editor. Null when there is none, or it failed. */

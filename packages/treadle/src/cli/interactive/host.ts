@@ -53,7 +53,7 @@ export async function machineHost(
       const { mentionedFiles } = await import('../prompt/mentions.ts');
       return [{ type: 'text', text }, ...(await mentionedFiles(text, { folder, env: io.env, note }))];
     },
-    shell: (command) => shellOutput(command, folder, io.env),
+    shell: (command, signal, shown) => shellOutput(command, { folder, env: io.env, signal, shown }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { TreadleError, type Journal, type Run, type Session, type TreadleEvent } from '@treadle/core';
+import { sessionsOf, TreadleError, type Journal, type Run, type Session, type TreadleEvent } from '@treadle/core';
 import { isDurable, type SessionInput } from '@treadle/core/events';
 
 import type { TerminalSession } from '../../terminal/session/session.ts';
@@ -70,7 +70,8 @@ export function localSession(session: Session, { journal, seq, fail }: LocalSess
       } else if (next === 'look' || next.seq > last) {
         for await (const event of journal.read(session.id, last + 1)) {
           last = event.seq;
-          if (event.type === 'input_received' && ACTED_ON.has(event.input.type)) goOnSoon();
+          // What was in the log when it was opened waits for the user here.
+          if (event.seq > seq && event.type === 'input_received' && ACTED_ON.has(event.input.type)) goOnSoon();
           yield event;
         }
       }
@@ -125,6 +126,9 @@ export function localSession(session: Session, { journal, seq, fail }: LocalSess
         return;
       case 'stop_task':
         await session.tasks.stop(input.taskId);
+        return;
+      case 'rename':
+        await sessionsOf(journal).rename(session.id, input.title);
         return;
       case 'continue':
         drive(session.continue());

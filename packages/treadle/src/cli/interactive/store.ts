@@ -65,6 +65,8 @@ export function openStore(home: string, folder: string, keeps: boolean): Termina
       });
     },
     async loadDraft(sessionId) {
+      // What was changed is written by then.
+      await last;
       const draft = readLine(await readFile(draftPath(sessionId), 'utf8').catch(() => ''));
       if (!isJsonObject(draft) || typeof draft['text'] !== 'string') return null;
       const { pastes } = draft;

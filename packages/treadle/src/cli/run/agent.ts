@@ -1,6 +1,6 @@
 import type { AgentDefinition, Hook, Journal, Model, PendingCall, PermissionOptions, Tool } from '@treadle/core';
 import type { Validator } from '@treadle/core/ports';
-import type { Plugin } from '@treadle/skills';
+import type { Plugin, Skill } from '@treadle/skills';
 import type { EditorFiles } from '@treadle/tools';
 import { builtInToolName } from '@treadle/core/names';
 
@@ -64,6 +64,7 @@ export interface PreparedAgent {
   readonly place: Place;
   readonly rights: Rights;
   readonly definition: AgentDefinition;
+  readonly skills: readonly Pick<Skill, 'name' | 'description'>[];
   /** The tools over a folder. */
   readonly toolsIn: (root: string) => Promise<readonly Tool[]>;
   /** Lets go of servers and of the journal. */
@@ -119,7 +120,8 @@ export async function prepareAgent(
       validator,
     };
     const blobs = request.save ? await openBlobs(io) : null;
-    return { journal, kept: { journal, ...(blobs ? { blobs } : {}) }, place, rights, definition, toolsIn, close };
+    const kept = { journal, ...(blobs ? { blobs } : {}) };
+    return { journal, kept, place, rights, definition, skills: skills.list, toolsIn, close };
   } catch (error) {
     await close();
     throw error;

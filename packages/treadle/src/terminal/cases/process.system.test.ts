@@ -26,11 +26,14 @@ const HANGING = { text: 'One moment', waitAfter: { deltas: 1, until: new Promise
 
 describe.concurrent('the process at its terminal', () => {
   it('20: gives the terminal back at Ctrl+Z, and draws again after fg at another size', async ({ expect }) => {
-    await using world = await terminalWorld([]);
+    await using world = await terminalWorld(['Hello.']);
     const shell = world.open(['--norc', '-i'], { command: ['bash'], env: { PS1: '$ ' } });
     await shell.shows(/^\$$/m);
     shell.type(`stty -g > before; ${TREADLE}\r`);
     await shell.shows(STATUS);
+    // After a run, nothing goes on that would keep the process.
+    shell.type('Hi\r');
+    await shell.shows(/1 turn · /);
     shell.type('a draft');
     await shell.shows('> a draft');
     shell.type('\u001a');

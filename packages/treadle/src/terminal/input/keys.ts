@@ -17,6 +17,9 @@ const BACKGROUND = /^\u001b\]11;rgba?:([\da-f]+)\/([\da-f]+)\/([\da-f]+)/i; // o
 /** Answers, and reports of the focus: no keys. */
 const REPORT = /^\u001b(?:\[[?>0-9;]*[cnRyIO]$|\]|P|_)/; // oxlint-disable-line eslint/no-control-regex -- a terminal's answer
 
+/** Enter is a carriage return. A line feed is Ctrl+J. */
+const nameOf = (sequence: string): string => (sequence === '\n' ? 'ctrl+j' : (parseKey(sequence) ?? ''));
+
 /** Whether a background is nearer to white, as an eye sees it. */
 function isLight(answer: string): boolean {
   const parts = (BACKGROUND.exec(answer) ?? []).slice(1);
@@ -44,7 +47,7 @@ export function decodeKeys(take: (input: TerminalInput) => void): KeyDecoder {
     if (frames) take({ type: 'frames', known: frames[1] !== '0' && frames[1] !== '4' });
     else if (KEYBOARD.test(sequence)) take({ type: 'keyboard' });
     else if (BACKGROUND.test(sequence)) take({ type: 'background', isLight: isLight(sequence) });
-    else if (sequence !== '' && !REPORT.test(sequence)) take({ type: 'key', name: parseKey(sequence) ?? '', sequence });
+    else if (sequence !== '' && !REPORT.test(sequence)) take({ type: 'key', name: nameOf(sequence), sequence });
   });
   buffer.on('paste', (text) => {
     isPasting = false;

@@ -21,6 +21,7 @@ function world() {
   const parts: Partial<ActionsParts> = {
     device: { now: () => now.at } as ActionsParts['device'],
     host: {} as ActionsParts['host'],
+    shell: { stop: () => false, running: null } as ActionsParts['shell'],
     ui: {
       get state() {
         return { queued: [], run: now.startedAt === null ? null : { startedAt: now.startedAt } };

@@ -6,6 +6,7 @@ import type { ViewState } from '../view/view.ts';
 import type { TerminalDevice } from './device.ts';
 import type { TerminalHost, TerminalUi } from './host.ts';
 import type { InputLine } from './input-line.ts';
+import type { Shell } from './shell.ts';
 import { createSpeech } from './speech.ts';
 import { transcriptOf } from './transcript.ts';
 
@@ -18,6 +19,7 @@ export interface ActionsParts {
   readonly host: TerminalHost;
   readonly ui: TerminalUi;
   readonly input: InputLine;
+  readonly shell: Shell;
   options(): RowOptions;
   /** Whether there is a session yet. */
   isReady(): boolean;
@@ -41,13 +43,16 @@ export interface Actions {
   /** The draft has changed. */
   drafted(): void;
   offerResume(isCutOff: boolean): void;
+  /** What is to be said of a run that broke off, while it is open; null without one. */
+  offer(): string | null;
+  readonly isCutOff: boolean;
   /** All of the session, or one result by its number. */
   showTranscript(number?: number): void;
 }
 
 export function createActions(parts: ActionsParts): Actions {
-  const { device, host, ui, input, post, fail, setHint } = parts;
-  const speech = createSpeech({ host, ui, post });
+  const { device, host, ui, input, post, fail, setHint, shell } = parts;
+  const speech = createSpeech({ host, ui, post, shell, hint: setHint });
   let cutOff = false;
   let stash: ReturnType<InputLine['take']> | null = null;
   const lastAt = new Map<string, number>();
@@ -56,6 +61,8 @@ export function createActions(parts: ActionsParts): Actions {
 
   const state = (): ViewState => ui.state;
   const isRunning = (): boolean => state().run !== null;
+  /** It may have ended meanwhile, by another process. */
+  const isCutOff = (): boolean => cutOff && isRunning();
 
   /** Whether this key was pressed within so many milliseconds before. */
   function again(name: string, within: number): boolean {
@@ -82,6 +89,8 @@ export function createActions(parts: ActionsParts): Actions {
       input.take();
       lastAt.delete('ctrl+c');
       setHint('The draft is put aside: Up brings it back.');
+    } else if (shell.stop()) {
+      setHint('The command was stopped.');
     } else if (run !== null && run.startedAt !== interrupted) {
       interrupted = run.startedAt;
       setHint('Ctrl+C again leaves.');
@@ -96,6 +105,7 @@ export function createActions(parts: ActionsParts): Actions {
   }
 
   function escape(): void {
+    if (shell.stop()) return;
     if (isRunning()) {
       void interrupt();
       return;
@@ -113,10 +123,9 @@ export function createActions(parts: ActionsParts): Actions {
 
   function submit(kind: 'steering' | 'follow_up'): void {
     if (input.text.trim() === '') {
-      if (cutOff && kind === 'steering') {
-        cutOff = false;
-        ui.session.resume().catch(fail);
-      }
+      const goesOn = isCutOff() && kind === 'steering';
+      cutOff = false;
+      if (goesOn) ui.session.resume().catch(fail);
       return;
     }
     const shown = input.text;
@@ -165,7 +174,10 @@ export function createActions(parts: ActionsParts): Actions {
     showTranscript: (number) => void showTranscript(number).catch(fail),
     offerResume(is) {
       cutOff = is;
-      if (is) setHint('The run broke off. Enter goes on with it; a message begins another one.');
+    },
+    offer: () => (isCutOff() ? 'The run broke off. Enter goes on with it; a message begins another one.' : null),
+    get isCutOff() {
+      return isCutOff();
     },
     drafted() {
       lastAt.delete('ctrl+c');

@@ -24,6 +24,8 @@ export interface TerminalUi {
   print(text: string, tone?: 'dim' | 'warn' | 'bad'): void;
   /** Prints what things are: names, and words beside them. */
   list(items: readonly (readonly [name: string, about: string])[]): void;
+  /** Prints what a command of the user's has put out. The session tells of it again when the model has heard of it. */
+  ran(told: UserContent): void;
   /** Shows something long by itself. */
   page(title: string, rows: (columns: number, theme: Theme) => readonly string[], atEnd?: boolean): void;
   /** All of the session, from its log, or one result by its number. */
@@ -46,6 +48,8 @@ export interface TerminalUi {
 /** A command that begins with a slash. */
 export interface SlashCommand {
   readonly name: string;
+  /** Other names for it, as other programs have them. */
+  readonly aliases?: readonly string[];
   readonly about: string;
   /** What it takes, such as `[hint]`; absent for nothing. */
   readonly takes?: string;
@@ -57,6 +61,8 @@ export interface TerminalHost {
   readonly version: string;
   /** `provider/model`. */
   readonly model: string;
+  /** The model that the next run asks, where runs begin here. */
+  readonly nextModel?: string;
   /** As it is shown. */
   readonly folder: string;
   readonly mode: string;
@@ -87,8 +93,8 @@ export interface TerminalHost {
   mention(pasted: string): string | null;
   /** What stands for the image of the clipboard; null when there is none. */
   clipboard(): Promise<string | null>;
-  /** Runs a command of the user's, and returns what it has put out. */
-  shell(command: string): Promise<string>;
+  /** Runs a command of the user's, and returns what it has put out. `shown` is called with all of it that there is so far. */
+  shell(command: string, signal: AbortSignal, shown: (output: string) => void): Promise<string>;
   /** The next permission mode; what it is called. */
   nextMode(ui: TerminalUi): Promise<void>;
 }

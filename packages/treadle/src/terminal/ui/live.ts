@@ -5,9 +5,10 @@ import { pieceRows } from '../markdown/render.ts';
 import type { LiveRows } from '../screen/screen.ts';
 import { fit, widthOf, wrap } from '../screen/text.ts';
 import type { Panel } from '../panels/panel.ts';
-import { openToolRows, type RowOptions } from '../view/rows.ts';
+import { lastLines, openToolRows, type RowOptions } from '../view/rows.ts';
 import type { ViewState } from '../view/view.ts';
 import type { InputLine } from './input-line.ts';
+import type { RunningCommand } from './shell.ts';
 
 /** What the live rows show besides the session: what belongs to this terminal alone. */
 export interface LocalState {
@@ -22,6 +23,8 @@ export interface LocalState {
   readonly folder: string;
   readonly mode: string;
   readonly isHere: boolean;
+  /** A command of the user's that runs. */
+  readonly shell: RunningCommand | null;
 }
 
 const GLYPHS = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧'];
@@ -93,8 +96,17 @@ function goingOn(state: ViewState, local: LocalState, options: RowOptions): stri
     ...list.slice(firstOpen, firstOpen + TODO_ROWS).map((line) => fit(line, columns)),
     ...background,
     ...waiting,
+    ...(local.shell ? shellRow(local.shell, local, options) : []),
     ...workingRow(state, local, options),
   ];
+}
+
+/** A command of the user's: what it is, since when, and the last lines of its output. */
+function shellRow({ command, startedAt, output }: RunningCommand, { now }: LocalState, options: RowOptions): string[] {
+  const { columns, theme } = options;
+  const since = ` · ${time(Math.max(0, Math.floor((now - startedAt) / 1000)))} · Esc ends it`;
+  const head = fit(`${theme.accent('!')} ${plainLine(command, 200)}`, Math.max(10, columns - widthOf(since)));
+  return ['', `${head}${theme.dim(since)}`, ...lastLines(output, options)];
 }
 
 function workingRow(

@@ -14,6 +14,7 @@ function world({ isCutOff = false, events = (async function* () {})() as AsyncIt
     write: (text: string) => void written.push(text),
     now: () => 0,
     lines,
+    echoes: true,
   });
   const session: Partial<TerminalSession> = {
     id: 's',

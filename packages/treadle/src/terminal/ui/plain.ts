@@ -5,12 +5,13 @@ import { linePanel } from '../panels/line.ts';
 import type { Panel } from '../panels/panel.ts';
 import { themeNamed } from '../screen/theme.ts';
 import type { TerminalSession } from '../session/session.ts';
-import type { Block } from '../view/blocks.ts';
 import { blockRows, openToolRows, type RowOptions } from '../view/rows.ts';
 import { transcriptOf } from './transcript.ts';
 import { createView, type View } from '../view/view.ts';
 import type { TerminalHost, TerminalUi } from './host.ts';
 import { createQuestions } from './questions.ts';
+import { createScroll } from './scroll.ts';
+import { createShell } from './shell.ts';
 import { createSpeech } from './speech.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -19,6 +20,8 @@ export interface PlainDevice {
   write(text: string): void;
   /** What is typed, a line each; it ends when there is no more. */
   readonly lines: AsyncIterable<string>;
+  /** Whoever types sees it: a terminal shows it. */
+  readonly echoes: boolean;
   now(): number;
 }
 
@@ -39,7 +42,7 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
   const left = Promise.withResolvers<number>();
   let session: TerminalSession | null = null;
   let view: View = createView(host);
-  let lastBlock: Block | null = null;
+  const scroll = createScroll(() => {});
   let panel: Panel | null = null;
   let questionPanel: Panel | null = null;
   let isOver = false;
@@ -68,10 +71,8 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
 
   function update(): void {
     if (isOver) return;
-    for (const block of view.finished()) {
-      print(blockRows(block, lastBlock, options).join('\n'));
-      lastBlock = block;
-    }
+    const rows = scroll.rows(view.finished(), options);
+    if (rows.length > 0) print(rows.join('\n'));
     const { cells } = view.state;
     for (const cell of cells) {
       if (cell.state !== 'running' || begun.has(cell.callId)) continue;
@@ -172,7 +173,11 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
       update();
     },
     list(items) {
-      print(blockRows({ type: 'list', items }, null, options).slice(1).join('\n'));
+      scroll.add({ type: 'list', items });
+      update();
+    },
+    ran(told) {
+      scroll.ran(told);
       update();
     },
     page,
@@ -191,14 +196,15 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
     copy: print,
     leave: (code = 0) => leave(code),
   };
-  const speech = createSpeech({ host, ui, post });
+  const shell = createShell({ host, now: () => device.now(), changed: () => {} });
+  const speech = createSpeech({ host, ui, post, shell, hint: print });
 
   async function show(next: TerminalSession): Promise<void> {
     const before = session;
     session = sending(next);
     isSent = false;
     view = createView(host);
-    lastBlock = null;
+    scroll.restart();
     if (before) await before.close();
     if (next.leftOut > 0) print(`… ${next.leftOut} earlier events are left out.`);
     void follow(next);
@@ -252,6 +258,7 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
       void ui.session.isCutOff().then((is) => (is ? ui.session.resume() : update()), fail);
     } else {
       host.remember(line);
+      if (device.echoes) scroll.said(line);
       speech.say(line, 'steering').then(update, fail);
     }
   }
@@ -274,6 +281,7 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
     update();
     if (isAtPrompt) device.write('\n');
     isOver = true;
+    shell.stop();
     left.resolve(code);
   }
 

@@ -2,6 +2,7 @@ import type { SessionInput } from '@treadle/core/events';
 
 import { promptOf, typed } from '../session/session.ts';
 import type { TerminalHost, TerminalUi } from './host.ts';
+import type { Shell } from './shell.ts';
 
 /** Does what a whole line says: a command of ours, a command of the shell's, or something for the model. */
 export interface Speech {
@@ -12,15 +13,20 @@ export function createSpeech({
   host,
   ui,
   post,
+  shell,
+  hint,
 }: {
   readonly host: TerminalHost;
   readonly ui: TerminalUi;
   post(input: SessionInput): Promise<void>;
+  readonly shell: Shell;
+  hint(text: string): void;
 }): Speech {
   async function command(text: string): Promise<void> {
     const [, name = '', rest = ''] = /^\/(\S+)\s*([^]*)$/.exec(text) ?? [];
     await host.ready;
-    const found = host.commands().find((one) => one.name === name);
+    const all = host.commands();
+    const found = all.find((one) => one.name === name) ?? all.find(({ aliases = [] }) => aliases.includes(name));
     if (found) {
       await found.run(rest.trim(), ui);
       return;
@@ -28,26 +34,31 @@ export function createSpeech({
     const { closestName } = await import('@treadle/core/names');
     const meant = closestName(
       name,
-      host.commands().map((one) => one.name),
+      all.map((one) => one.name),
     );
     const hint = meant === undefined ? '/help shows those there are' : `Did you mean /${meant}`;
     ui.print(`There is no command /${name}. ${hint}${meant === undefined ? '.' : '?'}`, 'warn');
   }
 
-  async function shell(text: string): Promise<void> {
-    const line = text.slice(1).trim();
+  /** The model is told with the next message, or at once where it works. */
+  async function run(line: string): Promise<void> {
     if (line === '') return;
-    const output = await host.shell(line);
-    ui.print(`! ${line}\n${output}`, 'dim');
-    const said = `I ran this command:\n\n! ${line}\n\n${output}`;
-    await post(typed('steering', [{ type: 'text', text: said }]));
+    if (shell.running) {
+      hint('A command runs: Esc ends it.');
+      return;
+    }
+    const told = await shell.run(line);
+    if (told === null) return;
+    ui.ran(told);
+    if (ui.state.run === null) shell.keep(told);
+    else await post(typed('steering', [told]));
   }
 
   return {
     async say(text, kind) {
       if (/^\/[\w:-]+(?:\s|$)/.test(text)) return command(text);
-      if (text.startsWith('!')) return shell(text);
-      const content = await host.content(text);
+      if (text.startsWith('!')) return run(text.slice(1).trim());
+      const content = [...shell.take(), ...(await host.content(text))];
       await post(ui.state.run === null ? promptOf(content) : typed(kind, content));
     },
   };

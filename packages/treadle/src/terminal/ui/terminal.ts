@@ -13,22 +13,21 @@ import { createScreen } from '../screen/screen.ts';
 import type { Theme } from '../screen/theme.ts';
 import type { TerminalSession } from '../session/session.ts';
 import type { Block } from '../view/blocks.ts';
-import { blockRows, type RowOptions } from '../view/rows.ts';
+import type { RowOptions } from '../view/rows.ts';
 import { createView, type View } from '../view/view.ts';
 import { createActions } from './actions.ts';
 import type { TerminalDevice } from './device.ts';
 import type { TerminalHost, TerminalUi } from './host.ts';
+import { createFrames } from './frames.ts';
 import { createInputLine } from './input-line.ts';
 import { liveRows } from './live.ts';
 import { createModes } from './modes.ts';
 import { createQuestions } from './questions.ts';
+import { createScroll } from './scroll.ts';
+import { createShell } from './shell.ts';
 
-/** Milliseconds between frames, but for keys: they are drawn at once. */
-const FRAME_MS = 33;
 /** Milliseconds that something must be on the screen before a digit answers it. */
 const SETTLED_MS = 300;
-/** Milliseconds between turns of the sign that something goes on. */
-const BEAT_MS = 250;
 
 /** An interactive session in a terminal. */
 export interface Terminal {
@@ -49,12 +48,13 @@ export interface Terminal {
  */
 export function openTerminal(device: TerminalDevice, host: TerminalHost, opening: Promise<TerminalSession>): Terminal {
   const screen = createScreen(device);
-  const modes = createModes(device, { useFrames: () => screen.useFrames(), changed: () => schedule() });
+  const modes = createModes(device, { useFrames: () => screen.useFrames(), changed: () => frames.schedule() });
   const left = Promise.withResolvers<number>();
   let session: TerminalSession | null = null;
   let view: View = createView(host);
-  let lastBlock: Block | null = null;
-  const own: Block[] = [];
+  const scroll = createScroll((block) => {
+    if (block.type === 'markdown' && block.piece.type === 'code') loadHighlighting(() => schedule());
+  });
   let panel: Panel | null = null;
   let questionPanel: Panel | null = null;
   let panelSince = 0;
@@ -62,13 +62,11 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
   let typedAt = 0;
   let pager: Pager | null = null;
   let hint: string | null = null;
-  let beat = 0;
-  let drawnAt = 0;
-  let frame: (() => void) | null = null;
-  let tick: (() => void) | null = null;
   let isOver = false;
   let isAway = false;
 
+  const frames = createFrames(device, draw);
+  const schedule = (): void => frames.schedule();
   const options = (): RowOptions => ({
     columns: Math.max(10, device.columns - 1),
     theme: modes.theme,
@@ -88,60 +86,34 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
   });
 
   function draw(): void {
-    frame?.();
-    frame = null;
     if (pager || isOver || isAway) return;
-    drawnAt = device.now();
-    const rows: string[] = [];
-    for (const block of [...view.finished(), ...own.splice(0)]) {
-      if (block.type === 'markdown' && block.piece.type === 'code') loadHighlighting(() => schedule());
-      rows.push(...blockRows(block, lastBlock, options()));
-      lastBlock = block;
-    }
+    frames.begin();
+    const rows = scroll.rows(view.finished(), options());
     const { state } = view;
     questions.update(state);
     modes.title(`${state.question === null ? '' : 'waits · '}treadle · ${state.title ?? basename(host.folder)}`);
     const local = {
       panel: panel ?? questionPanel,
       input,
-      hint,
+      hint: hint ?? actions.offer(),
       now: device.now(),
-      beat,
-      model: state.model ?? host.model,
+      beat: frames.beat,
+      model: host.nextModel ?? state.model ?? host.model,
       folder: host.folder,
       mode: state.mode ?? host.mode,
-      isHere: state.driver === host.self,
+      isHere: state.driver === host.self || actions.isCutOff,
+      shell: shell.running,
     };
     screen.draw(rows, liveRows(state, local, device.rows, options()));
-    keepBeat(state.run !== null && state.paused === null && state.question === null);
+    frames.keepBeat(shell.running !== null || (state.run !== null && state.paused === null && state.question === null));
   }
 
-  /** Draws soon: at most so often, however much happens. */
-  function schedule(): void {
-    frame ??= device.after(Math.max(0, FRAME_MS - (device.now() - drawnAt)), () => {
-      frame = null;
-      draw();
-    });
-  }
-
-  /** While something goes on, the sign for it turns; else nothing is drawn. */
-  function keepBeat(goesOn: boolean): void {
-    if (!goesOn) {
-      tick?.();
-      tick = null;
-      return;
-    }
-    tick ??= device.after(BEAT_MS, () => {
-      tick = null;
-      beat += 1;
-      draw();
-    });
-  }
-
-  const fail = (error: unknown): void => {
-    own.push({ type: 'notice', text: error instanceof Error ? error.message : String(error), tone: 'bad' });
+  const print = (block: Block): void => {
+    scroll.add(block);
     schedule();
   };
+  const fail = (error: unknown): void =>
+    print({ type: 'notice', text: error instanceof Error ? error.message : String(error), tone: 'bad' });
 
   const post = async (said: SessionInput): Promise<void> => {
     try {
@@ -204,12 +176,10 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     get state() {
       return view.state;
     },
-    print(text, tone) {
-      own.push(tone === undefined ? { type: 'rows', text } : { type: 'notice', text, tone });
-      schedule();
-    },
-    list(items) {
-      own.push({ type: 'list', items });
+    print: (text, tone) => print(tone === undefined ? { type: 'rows', text } : { type: 'notice', text, tone }),
+    list: (items) => print({ type: 'list', items }),
+    ran(told) {
+      scroll.ran(told);
       schedule();
     },
     page,
@@ -238,7 +208,9 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     leave: (code = 0) => leave(code),
   };
 
+  const shell = createShell({ host, now: () => device.now(), changed: () => schedule() });
   const actions = createActions({
+    shell,
     device,
     host,
     ui,
@@ -273,11 +245,11 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     const before = session;
     session = next;
     view = createView(host);
-    lastBlock = null;
+    scroll.restart();
     if (before) await before.close();
     if (next.leftOut > 0) {
       const text = `… ${next.leftOut} earlier events are left out · Ctrl+O shows all`;
-      own.push({ type: 'notice', text, tone: 'dim' });
+      scroll.add({ type: 'notice', text, tone: 'dim' });
       // Above what follows.
       draw();
     }
@@ -379,8 +351,8 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     if (isOver) return;
     draw();
     isOver = true;
-    frame?.();
-    tick?.();
+    frames.stop();
+    shell.stop();
     device.after(modes.awaited(), () => {
       restore();
       endResize();
@@ -389,7 +361,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     });
   }
 
-  own.push({ type: 'notice', text: `treadle ${host.version} · ${host.model} · ${host.folder}`, tone: 'dim' });
+  scroll.add({ type: 'notice', text: `treadle ${host.version} · ${host.model} · ${host.folder}`, tone: 'dim' });
   begin();
   draw();
   opening.then(show, (error: unknown) => {

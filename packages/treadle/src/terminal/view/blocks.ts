@@ -30,9 +30,13 @@ export interface ToolCell {
 export type Block =
   | {
       readonly type: 'prompt';
+      /** In short: files are named. */
       readonly text: string;
+      readonly whole: string;
       /** Who said it, if it was somebody else. */ readonly by?: string;
     }
+  /** A command that the user has run. */
+  | { readonly type: 'shell'; readonly command: string; readonly output: string }
   | { readonly type: 'markdown'; readonly piece: Piece; readonly isFirst: boolean }
   | { readonly type: 'thinking'; readonly text: string }
   | { readonly type: 'tool'; readonly cell: ToolCell }

@@ -33,8 +33,10 @@ export function blockRows(block: Block, before: Block | null, options: RowOption
       return [
         '',
         ...(block.by === undefined ? [] : wrap(theme.dim(`${plainLine(block.by, 80)}:`), columns)),
-        ...promptRows(block.text, options),
+        ...promptRows(options.isWhole === true ? block.whole : block.text, options),
       ];
+    case 'shell':
+      return ['', ...shellRows(block.command, block.output, options)];
     case 'thinking':
       return thinkingRows(block.text, options);
     case 'tool':
@@ -79,7 +81,29 @@ function promptRows(text: string, { columns, theme, isWhole }: RowOptions): stri
     wrapIndented(index === 0 ? theme.accent('> ') : '  ', theme.bold(line), columns),
   );
   if (isWhole === true || (rows.length <= PROMPT_ROWS && shown.length === all.length)) return rows;
-  return [...rows.slice(0, PROMPT_ROWS), theme.dim(`  … ${counted(all.length, 'line')} · Ctrl+O shows all`)];
+  const left = Math.max(1, all.length - PROMPT_ROWS);
+  return [...rows.slice(0, PROMPT_ROWS), theme.dim(`  … ${counted(left, 'more line')} · Ctrl+O shows all`)];
+}
+
+/** Rows that are shown of what a command of the user's has put out. */
+const SHELL_ROWS = 30;
+
+function shellRows(command: string, output: string, options: RowOptions): string[] {
+  const { columns, theme, isWhole } = options;
+  const head = wrapIndented(theme.accent('! '), theme.bold(plainText(command)), columns);
+  const most = isWhole === true ? Infinity : SHELL_ROWS;
+  return [...head, ...indented(shownLines(output, most, options).flatMap((line) => wrap(line, columns - 2)))];
+}
+
+/** The beginning and the end of an output, each line harmless and dim. */
+function shownLines(output: string, most: number, { theme }: RowOptions): string[] {
+  const all = plainText(foldReturns(output).trimEnd()).split('\n');
+  const half = Math.floor(most / 3);
+  const shown =
+    all.length <= most + 1
+      ? all
+      : [...all.slice(0, half), `… ${counted(all.length - most, 'more line')}`, ...all.slice(half - most)];
+  return shown.map((line) => theme.dim(line));
 }
 
 const lines = (text: string, columns: number): string[] =>
@@ -121,9 +145,10 @@ function toolRows(cell: ToolCell, options: RowOptions): string[] {
   const said = words === '' ? '' : theme.dim(` · ${words}`);
   const text = toolName === 'bash' ? commandOutput(bodyText(content)) : bodyText(content);
   const count = text === '' ? 0 : text.trimEnd().split('\n').length;
-  const more = count > 6 && isWhole !== true ? theme.dim(` [#${cell.number} ${counted(count, 'line')}]`) : '';
+  const more =
+    count > OUTPUT_ROWS + 1 && isWhole !== true ? theme.dim(` [#${cell.number} ${counted(count, 'line')}]`) : '';
   const rows = wrapIndented('', `${toolLine(call, theme)}${said}${more}`, columns);
-  const diff = isJsonObject(details) && typeof details['diff'] === 'string' ? details['diff'] : '';
+  const diff = changeOf(cell);
   if (diff !== '') return [...rows, ...indented(diffRows(diff, columns - 2, theme, isWhole === true ? Infinity : 12))];
   if (isWhole === true) {
     return [
@@ -136,7 +161,19 @@ function toolRows(cell: ToolCell, options: RowOptions): string[] {
     ];
   }
   if (toolName !== 'bash') return rows;
-  return [...rows, ...indented(tail(text, count, options))];
+  const hasFailed = isJsonObject(details) && details['exitCode'] !== 0;
+  const shown = shownLines(text, hasFailed ? FAILED_ROWS : OUTPUT_ROWS, options).filter(
+    (line) => line !== theme.dim(''),
+  );
+  return [...rows, ...indented(shown.map((line) => fit(line, columns - 2)))];
+}
+
+/** What a call has changed in a file, as a diff; empty for a call that changed none. */
+function changeOf({ toolName, arguments: { content }, details }: ToolCell): string {
+  if (details === undefined || !isJsonObject(details)) return '';
+  if (typeof details['diff'] === 'string') return details['diff'];
+  const isNew = toolName === 'write_file' && details['created'] === true && typeof content === 'string';
+  return isNew ? content.trimEnd().replaceAll(/^/gm, '+') : '';
 }
 
 const indented = (rows: readonly string[]): string[] => rows.map((row) => `  ${row}`);
@@ -149,12 +186,9 @@ const commandOutput = (text: string): string =>
     .replace(/(^|\n)stderr:\n/, '$1')
     .replace(/^\n/, '');
 
-/** The beginning and the end of what a command has put out. */
-function tail(text: string, count: number, { columns, theme }: RowOptions): string[] {
-  const all = plainText(foldReturns(text).trimEnd()).split('\n');
-  const shown = count <= 6 ? all : [...all.slice(0, 2), `… ${counted(count - 5, 'line')} more`, ...all.slice(-3)];
-  return shown.filter((line) => line !== '').map((line) => theme.dim(fit(line, columns - 2)));
-}
+/** Lines that are shown of a command's output, and of one that failed: its end most often says why. */
+const OUTPUT_ROWS = 6;
+const FAILED_ROWS = 15;
 
 /** What a terminal would show of lines that go back to their beginning: their last state. */
 const foldReturns = (text: string): string => text.replaceAll('\r\n', '\n').replaceAll(/^[^\n]*\r(?=[^\n])/gm, '');
@@ -180,9 +214,13 @@ export function openToolRows(cell: ToolCell, options: RowOptions, now: number | 
   const what = `• ${plainLine(options.label(toolName), 60)}${short === '' ? '' : ` · ${short}`}`;
   // Its time stands at the end, however long the call is.
   const head = theme.dim(`${fit(what, Math.max(20, columns - widthOf(words)))}${words}`);
-  const shown = plainText(foldReturns(output).trimEnd())
+  return [fit(head, columns), ...lastLines(output, options)];
+}
+
+/** The last lines of what goes on. */
+export const lastLines = (output: string, { columns, theme }: RowOptions): string[] =>
+  plainText(foldReturns(output).trimEnd())
     .split('\n')
     .filter((text) => text !== '')
-    .slice(-5);
-  return [fit(head, columns), ...shown.map((text) => `  ${theme.dim(fit(text, columns - 2))}`)];
-}
+    .slice(-5)
+    .map((text) => `  ${theme.dim(fit(text, columns - 2))}`);

@@ -1,4 +1,4 @@
-import type { DurableEvent, PendingCall, TreadleEvent } from '@treadle/core';
+import type { DurableEvent, PendingCall, TreadleEvent, UserContent } from '@treadle/core';
 import { isConversation } from '@treadle/core/messages';
 import { PLAN_TOOL, planOf, TODO_TOOL, todoItems, type Plan, type TodoItem } from '@treadle/core/projections';
 
@@ -6,7 +6,7 @@ import { plainLine } from '../../cli/asking/plain-text.ts';
 import { cost, counted, duration, tokens } from '../../cli/output/figures.ts';
 import type { Block, Queued, ToolCell } from './blocks.ts';
 import { createCells } from './cells.ts';
-import { answerWords, bodyText, failedWords, rowsOfEnd } from './words.ts';
+import { answerWords, bodyText, commandIn, failedWords, rowsOfEnd, shortText } from './words.ts';
 import { openReply, type OpenReply } from './reply.ts';
 
 type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;
@@ -62,6 +62,11 @@ export interface View {
   readonly state: ViewState;
 }
 
+const shellBlock = (content: UserContent): Block[] => {
+  const ran = commandIn(content);
+  return ran ? [{ type: 'shell', ...ran }] : [];
+};
+
 /**
  * @param label a tool's name for people
  * @param self who drives here, as `drive_started` says it
@@ -106,10 +111,14 @@ export function createView({ label, self }: { label(toolName: string): string; r
   function messageAdded({ message, inputSeq, inView }: EventOf<'message_added'>): void {
     if (inputSeq !== undefined) queued.delete(inputSeq);
     if (message.role === 'user' && isConversation(message)) {
-      const text = bodyText(message.content);
-      prompts.push(text);
       const by = inputSeq === undefined ? undefined : speakers.get(inputSeq);
-      done.push({ type: 'prompt', text, ...(by === undefined ? {} : { by }) });
+      done.push(...message.content.flatMap((block) => shellBlock(block)));
+      const said = message.content.filter((block) => commandIn(block) === null);
+      if (said.length > 0) {
+        const text = shortText(said);
+        prompts.push(text);
+        done.push({ type: 'prompt', text, whole: bodyText(said), ...(by === undefined ? {} : { by }) });
+      }
     }
     if (message.role !== 'assistant') return;
     const open = reply?.messageId === message.id ? reply : openReply(message.id);
@@ -164,7 +173,7 @@ export function createView({ label, self }: { label(toolName: string): string; r
     if (by !== null) speakers.set(number, by);
     if (by !== null && input.type === 'cancel') notice(`— interrupted by ${plainLine(by, 80)} —`);
     if (input.type === 'steering' || input.type === 'follow_up') {
-      queued.set(number, { seq: number, kind: input.type, text: bodyText(input.message.content) });
+      queued.set(number, { seq: number, kind: input.type, text: shortText(input.message.content) });
     }
     if (input.type === 'clear_queue') {
       for (const [key, { kind }] of queued) if (input.kind === undefined || input.kind === kind) queued.delete(key);

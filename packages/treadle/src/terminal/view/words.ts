@@ -1,14 +1,45 @@
 import type { DurableEvent, ToolResultContent } from '@treadle/core';
-import type { UserContent } from '@treadle/core/messages';
+import type { TextBlock, UserContent } from '@treadle/core/messages';
+import { parseJson } from '@treadle/core/json';
 
 import { plainLine } from '../../cli/asking/plain-text.ts';
-import { duration } from '../../cli/output/figures.ts';
+import { counted, duration } from '../../cli/output/figures.ts';
 
 type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;
 
 /** The texts of a message; of anything else what it is. */
 export const bodyText = (content: readonly (UserContent | ToolResultContent)[]): string =>
   content.map((block) => (block.type === 'text' ? block.text : `[${block.type} ${block.mediaType}]`)).join('\n');
+
+const FILE = /^<file path=("(?:[^"\\\n]|\\.)*")>\n/;
+const TOLD = 'I ran this command:\n\n! ';
+
+/** What the model is told of a command that the user has run. */
+export const toldOf = (command: string, output: string): TextBlock => ({
+  type: 'text',
+  text: `${TOLD}${command}\n\n${output}`,
+});
+
+/** The command and its output, where a block of a message tells of one. */
+export function commandIn(block: UserContent): { readonly command: string; readonly output: string } | null {
+  if (block.type !== 'text' || !block.text.startsWith(TOLD)) return null;
+  const [command = '', ...rest] = block.text.slice(TOLD.length).split('\n\n');
+  return { command, output: rest.join('\n\n') };
+}
+
+/** A message of the user's in short: commands by name, and files by their names and sizes. */
+export const shortText = (content: readonly UserContent[]): string =>
+  content
+    .map((block) => {
+      const ran = commandIn(block);
+      if (ran) return `! ${ran.command}`;
+      if (block.type !== 'text') return `[${block.type} ${block.mediaType}]`;
+      const [head, name] = FILE.exec(block.text) ?? [];
+      if (head === undefined || name === undefined) return block.text;
+      const lines = block.text.slice(head.length).trimEnd().split('\n').length - 1;
+      return `[${String(parseJson(name))}, ${counted(lines, 'line')}]`;
+    })
+    .join('\n');
 
 /** Who said what to a question. */
 export function answerWords(

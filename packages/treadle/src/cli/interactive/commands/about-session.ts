@@ -1,13 +1,21 @@
+import { writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+import { plainLine } from '../../asking/plain-text.ts';
+import { shortId } from '../../sessions/folder-sessions.ts';
 import { formatTranscript } from '../../sessions/transcript.ts';
 import { costItems, readCosts } from '../../sessions/cost.ts';
 import { THEME_NAMES } from '../../../terminal/screen/theme.ts';
 import type { SlashCommand } from '../../../terminal/ui/host.ts';
 
 /** Commands about the session that is shown. */
-export function aboutSession(): readonly SlashCommand[] {
+/** @param folder where files are written */
+export function aboutSession(folder: string): readonly SlashCommand[] {
   return [
     {
       name: 'cost',
+      aliases: ['status', 'usage', 'context'],
       about: 'what the session has used and cost',
       async run(_, ui) {
         ui.list(costItems(await readCosts(ui.session.history())));
@@ -27,7 +35,7 @@ export function aboutSession(): readonly SlashCommand[] {
       name: 'tasks',
       about: 'what runs in the background; Enter ends it',
       async run(_, ui) {
-        const items = [...ui.state.tasks].map(([value, name]) => ({ value, text: `${name} · ${value}` }));
+        const items = [...ui.state.tasks].map(([value, name]) => ({ value, text: name, about: value }));
         if (items.length === 0) {
           ui.print('Nothing runs in the background.', 'dim');
           return;
@@ -50,9 +58,34 @@ export function aboutSession(): readonly SlashCommand[] {
     },
     {
       name: 'export',
-      about: 'the transcript as Markdown',
-      async run(_, ui) {
-        ui.print(await formatTranscript(ui.session.history(), 'markdown', false));
+      about: 'the transcript as Markdown, in a file',
+      takes: '[file]',
+      async run(rest, ui) {
+        if (ui.session.id === '') {
+          ui.print('There is nothing to export yet.', 'warn');
+          return;
+        }
+        const name = rest === '' ? `treadle-${shortId(ui.session.id)}.md` : rest;
+        const file = resolve(folder, name.startsWith('~/') ? join(homedir(), name.slice(2)) : name);
+        const text = await formatTranscript(ui.session.history(), 'markdown', false);
+        // A file that is there is somebody's.
+        await writeFile(file, text, { flag: 'wx' }).catch((error: unknown) => {
+          if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+          throw new Error(`${name} is there already. Give another name: /export FILE`);
+        });
+        ui.print(`The transcript is in ${plainLine(name, 200)}.`, 'dim');
+      },
+    },
+    {
+      name: 'rename',
+      aliases: ['name'],
+      about: 'another name for this session',
+      takes: '[name]',
+      async run(rest, ui) {
+        const title = rest === '' ? await ui.ask('What is this session called?', { label: 'Name: ' }) : rest;
+        if (title === null || title.trim() === '') return;
+        await ui.session.post({ type: 'rename', title: plainLine(title.trim(), 200) });
+        ui.print(`This session is called "${plainLine(title.trim(), 200)}".`, 'dim');
       },
     },
     {
@@ -60,7 +93,7 @@ export function aboutSession(): readonly SlashCommand[] {
       about: 'the colours of what comes next',
       takes: '[dark|light|none]',
       async run(rest, ui) {
-        const items = THEME_NAMES.map((value) => ({ value, text: value }));
+        const items = THEME_NAMES.map((value) => ({ value, text: value, about: '' }));
         const name = THEME_NAMES.find((one) => one === rest) ?? (await ui.pick('Theme', items));
         if (name === null) return;
         ui.setTheme(name);
@@ -74,6 +107,7 @@ export function aboutSession(): readonly SlashCommand[] {
     },
     {
       name: 'quit',
+      aliases: ['exit'],
       about: 'leave; the session is kept',
       run(_, ui) {
         ui.leave();

@@ -33,8 +33,19 @@ export function agentCommands(bench: Workbench): readonly SlashCommand[] {
       async run(rest, ui) {
         if (isBusy(ui)) return;
         const names = [...(await modelsFor(bench.chosen.env)), 'demo'];
-        const items = names.map((name) => ({ value: name, text: plainLine(name, 80) }));
-        const name = rest === '' ? await ui.pick('Models', items) : rest;
+        const like = names.filter((name) => name.includes(rest));
+        // A name with its provider is taken as it is: the list has those of providers with a key.
+        const isName = rest.includes('/') || names.includes(rest);
+        if (!isName && like.length === 0) {
+          ui.print(
+            `No model here is called ${plainLine(rest, 60)}. /model lists those of providers that have a key; /login adds one.`,
+            'warn',
+          );
+          return;
+        }
+        const now = `${bench.definition.model.provider}/${bench.definition.model.id}`;
+        const items = like.map((value) => ({ value, text: plainLine(value, 80), about: value === now ? 'now' : '' }));
+        const name = isName ? rest : like.length === 1 ? (like[0] ?? rest) : await ui.pick('Models', items);
         if (name === null) return;
         const model = await bench.chosen.loadModel(name);
         bench.definition = { ...bench.definition, model };
@@ -54,7 +65,7 @@ export function agentCommands(bench: Workbench): readonly SlashCommand[] {
           known ??
           (await ui.pick(
             'Thinking',
-            THINKING.map((value) => ({ value, text: value })),
+            THINKING.map((value) => ({ value, text: value, about: value === bench.definition.thinking ? 'now' : '' })),
           ));
         if (level === null) return;
         bench.definition = { ...bench.definition, thinking: level };
@@ -87,9 +98,7 @@ export function agentCommands(bench: Workbench): readonly SlashCommand[] {
       about: 'the tools that the model has, with those of MCP servers and skills',
       run(_, ui) {
         const tools = bench.definition.tools ?? [];
-        ui.print(
-          tools.map(({ name, description }) => `${plainLine(name, 40)}  ${plainLine(description, 100)}`).join('\n'),
-        );
+        ui.list(tools.map(({ name, description }) => [plainLine(name, 40), firstSentence(description)]));
       },
     },
     {
@@ -101,16 +110,27 @@ export function agentCommands(bench: Workbench): readonly SlashCommand[] {
     {
       name: 'agents',
       about: 'the agents that the model can give work to',
-      run: (_, ui) => listed(bench, ui, (name) => name === 'agent', 'There are none. docs: Command line, Agents.'),
+      run: (_, ui) =>
+        listed(
+          bench,
+          ui,
+          (name) => name === 'agent',
+          'There are none. Markdown files in .claude/agents/ or .treadle/agents/ define agents.',
+        ),
     },
     {
       name: 'skills',
       about: 'the skills that the model can use',
-      run: (_, ui) =>
-        listed(bench, ui, (name) => name === 'skill', 'There are none. treadle skills lists where they may be.'),
+      run(_, ui) {
+        const { skills } = bench.prepared;
+        if (skills.length === 0) ui.print('There are none. treadle skills lists where they may be.', 'dim');
+        else ui.list(skills.map(({ name, description }) => [plainLine(name, 40), firstSentence(description)]));
+      },
     },
   ];
 }
+
+const firstSentence = (text: string): string => plainLine(/^.*?[.!?](?=\s|$)/s.exec(text)?.[0] ?? text, 200);
 
 function listed({ definition }: Workbench, ui: TerminalUi, is: (name: string) => boolean, none: string): void {
   const found = (definition.tools ?? []).filter(({ name }) => is(name));

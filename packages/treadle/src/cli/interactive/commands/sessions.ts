@@ -16,11 +16,13 @@ export function sessionCommands(bench: Workbench): readonly SlashCommand[] {
   return [
     {
       name: 'new',
+      aliases: ['clear'],
       about: 'another session; this one is kept',
       run: (_, ui) => ui.show(bench.begin()),
     },
     {
       name: 'resume',
+      aliases: ['sessions'],
       about: 'another session of this folder',
       async run(_, ui) {
         const { sessions } = await journal.list({ agentId: agentIdOf(place.folder), limit: 50 });
@@ -51,6 +53,7 @@ export function sessionCommands(bench: Workbench): readonly SlashCommand[] {
     },
     {
       name: 'rewind',
+      aliases: ['undo'],
       about: 'go back to before one of your messages, with the files',
       run: (_, ui) => rewind(bench, ui),
     },
