@@ -463,6 +463,32 @@ describe('a tool that misbehaves', () => {
     expect(JSON.stringify([log, session.messages])).not.toContain('too late');
   });
 
+  it.each([
+    ['hangs', () => new Promise<never>(() => {})],
+    ['throws', (stopped: Promise<void>) => stopped.then(() => Promise.reject(new Error('aborted')))],
+  ])('keeps what it has shown when it is stopped and %s', async (_, end) => {
+    const clock = testClock();
+    const started = Promise.withResolvers<void>();
+    const builds = defineTool({
+      name: 'bad',
+      description: 'Builds.',
+      timeoutMs: 5000,
+      execute(__, { update, signal }) {
+        update('step 1\nstep 2');
+        started.resolve();
+        return end(new Promise((resolve) => signal.addEventListener('abort', () => resolve())));
+      },
+    });
+    const model = scriptedModel([{ toolCalls: [{ name: 'bad' }] }, 'Done.']);
+    const run = (await createSession(defineAgent({ model, tools: [builds] }), { clock })).prompt('Go.');
+    await started.promise;
+    await clock.advance(5000);
+    await clock.advance(100);
+    const [result] = resultsOf(await run.result);
+    expect(result).toMatchObject({ isError: true });
+    expect(textOf(result)).toBe('bad timed out after 5000 ms and was stopped.step 1\nstep 2');
+  });
+
   it('takes the timeout of the agent when it has none, and its own when it has one', async () => {
     const clock = testClock();
     const seen: string[] = [];

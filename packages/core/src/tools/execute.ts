@@ -45,6 +45,8 @@ export function executeTool(execution: Execution): Promise<NormalOutput> {
     let stopping: string | null = null;
     let cancelTimer: (() => void) | null = null;
     let forget: (() => void) | null = null;
+    /** What it has shown last: all that is known of a call that is stopped and says no more. */
+    let shown: NormalOutput = { content: [], isError: false };
 
     const settle = (output: NormalOutput): void => {
       if (settled) return;
@@ -57,7 +59,7 @@ export function executeTool(execution: Execution): Promise<NormalOutput> {
       if (settled || stopping !== null) return;
       stopping = why;
       cancelTimer?.();
-      cancelTimer = clock.after(execution.graceMs ?? ABORT_GRACE_MS, () => settle(errorOutput(why)));
+      cancelTimer = clock.after(execution.graceMs ?? ABORT_GRACE_MS, () => settle(stopped(why, shown)));
       abort.abort();
     };
     if (timeoutMs !== undefined) {
@@ -69,7 +71,9 @@ export function executeTool(execution: Execution): Promise<NormalOutput> {
       ...execution.facts,
       signal: abort.signal,
       update: (partial) => {
-        if (!settled) execution.update(normalOutput(partial, maxLength));
+        if (settled) return;
+        shown = normalOutput(partial, maxLength);
+        execution.update(shown);
       },
       progress: (text: unknown) => {
         if (!settled) execution.progress(typeof text === 'string' ? text : errorText(text));
@@ -77,7 +81,9 @@ export function executeTool(execution: Execution): Promise<NormalOutput> {
     };
     const end = (output: NormalOutput): void => settle(stopping === null ? output : stopped(stopping, output));
     const failed = (thrown: unknown): void =>
-      settle(failure(stopping ?? `${tool.name} failed: ${errorText(thrown)}`, maxLength));
+      settle(
+        stopping === null ? failure(`${tool.name} failed: ${errorText(thrown)}`, maxLength) : stopped(stopping, shown),
+      );
     // What a tool returns is anything: its types are only promises.
     const done = (output: unknown): void => {
       const { keeper, canRecall } = execution;

@@ -411,9 +411,17 @@ describe('a thread of AG-UI', () => {
   });
 
   it('tells a tool’s failure as one in every snapshot: after a retry, and to whoever joins', async () => {
-    const broken = defineTool({ name: 'broken', description: 'Breaks.', execute: () => Promise.reject(new Error('No.')) });
+    const broken = defineTool({
+      name: 'broken',
+      description: 'Breaks.',
+      execute: () => Promise.reject(new Error('No.')),
+    });
     const failing = { kind: 'network', message: 'Gone.', retryable: true, afterDeltas: 1 } as const;
-    const model = scriptedModel([{ toolCalls: [{ name: 'broken' }] }, { text: 'It is', error: failing }, 'It is broken.']);
+    const model = scriptedModel([
+      { toolCalls: [{ name: 'broken' }] },
+      { text: 'It is', error: failing },
+      'It is broken.',
+    ]);
     const retry = { initialDelayMs: 0, maxDelayMs: 0 };
     const server = await startServer({ model, tools: [broken], retry });
     const run = agUi(server);

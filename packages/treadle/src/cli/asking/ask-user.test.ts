@@ -70,9 +70,9 @@ describe('ask_user at a terminal', () => {
     const model = scriptedModel([asks(database), 'Good.']);
     const stdin = typed('\n', '3\n', '1 2\n', 'a plain file, pl', 'ease\n');
     const { stdout } = await runCli(['Set up storage.'], { ...terminal, model, stdin });
-    expect(stdout).toContain(
-      '> Type a number, or an answer of your own.\n> There are the numbers 1 to 2.\n> Choose one of them.\n> ',
-    );
+    for (const wrong of ['There are the numbers 1 to 2.', 'Choose one of them.'])
+      expect(stdout).toContain(`2. Postgres · A server.\nType a number, or an answer of your own.\n${wrong}\n> `);
+    expect(stdout).toContain('• Ask the user · Which database? · a plain file, please');
     expect(answers(model)).toEqual([[{ question: 'Which database?', selected: [], other: 'a plain file, please' }]]);
   });
 

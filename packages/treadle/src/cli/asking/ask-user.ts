@@ -3,7 +3,7 @@ import { ASK_USER_TOOL, nobodyToAsk, type UserAnswer, type UserQuestion } from '
 
 import type { Printer } from '../io.ts';
 import type { Style } from '../style.ts';
-import { plainLine } from './plain-text.ts';
+import { plainLine, plainText } from './plain-text.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Who answers questions, and where they are shown. */
@@ -45,21 +45,36 @@ async function askAll(questions: readonly UserQuestion[], asking: Asking): Promi
   return answers;
 }
 
-async function askOne(
-  question: UserQuestion,
-  place: string,
-  { terminal, out, stopped, isStopped }: Asking,
-): Promise<UserAnswer | 'stopped' | null> {
-  out.endLine();
-  out.print(`\n${questionLines(question, place)}`);
+async function askOne(question: UserQuestion, place: string, asking: Asking): Promise<UserAnswer | 'stopped' | null> {
+  const { terminal, out, stopped, isStopped } = asking;
+  if (terminal.pick && !question.multiSelect) {
+    const title = plainText(`${question.question}${place}`);
+    const items = question.options.map(({ label, description }) => ({
+      text: plainLine(label, 60),
+      about: plainLine(description, 200),
+    }));
+    const at = await terminal.pick(title, [...items, { text: OTHER }], stopped);
+    if (at === null) return isStopped() ? 'stopped' : null;
+    const chosen = question.options[at];
+    if (chosen) return { selected: [chosen.label] };
+    const words = await terminal.ask(`${title}\n> `, stopped);
+    // Nothing typed, or Esc: back to the list.
+    if (words === null || words.trim() === '') return isStopped() ? 'stopped' : askOne(question, place, asking);
+    return { selected: [], other: words.trim() };
+  }
+  let wrong = '';
   for (;;) {
+    out.endLine();
+    out.print(`\n${questionLines(question, place)}${wrong}`);
     const line = await terminal.ask('> ', stopped);
     if (line === null) return isStopped() ? 'stopped' : null;
     const answer = readAnswer(line, question);
     if (typeof answer !== 'string') return answer;
-    out.print(`${answer}\n`);
+    wrong = `${answer}\n`;
   }
 }
+
+const OTHER = 'another answer…';
 
 function questionLines({ question, header, options, multiSelect }: UserQuestion, place: string): string {
   const lines = options.map(({ label, description }, index) => {

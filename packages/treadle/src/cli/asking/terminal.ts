@@ -13,6 +13,14 @@ export interface Terminal {
   forget?(): void;
   /** The same for a secret: nothing of what is typed is shown. */
   askSecret(question: string, until: Promise<unknown>): Promise<string | null>;
+  /** Lets the user choose from a list: its place there, or null. Absent where only lines are typed. */
+  pick?(title: string, items: readonly Choice[], until: Promise<unknown>): Promise<number | null>;
+}
+
+/** Something to choose, and what is to be known of it. */
+export interface Choice {
+  readonly text: string;
+  readonly about?: string;
 }
 
 /** Nobody types lines this long; a program that does would fill the memory. */

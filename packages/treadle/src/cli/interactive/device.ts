@@ -8,7 +8,8 @@ import type { CliIo } from '../io.ts';
 
 /** This process's terminal; null where there is none to draw on. */
 export function processDevice(io: CliIo): TerminalDevice | null {
-  const { stdin, stdout } = process;
+  const { stdin } = process;
+  const stdout: NodeJS.WriteStream & { _refreshSize?(): void } = process.stdout;
   if (io.stdin !== stdin || io.stdout !== stdout || !stdin.isTTY || !stdout.isTTY) return null;
   return {
     env: io.env,
@@ -19,6 +20,8 @@ export function processDevice(io: CliIo): TerminalDevice | null {
       return stdout.rows;
     },
     write: (bytes) => void stdout.write(bytes),
+    // Node hears of another size only at the next turn of its loop: what is drawn for the old one would be wrapped.
+    measure: () => stdout._refreshSize?.(),
     readKeys(take) {
       stdin.setRawMode(true);
       // Typed before the keys were read: the terminal's own line has made a line feed of Enter.

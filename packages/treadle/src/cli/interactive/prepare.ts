@@ -3,6 +3,7 @@ import { createSession, defineAgent, openSession, type Agent, type Journal } fro
 import { hostname } from 'node:os';
 import process from 'node:process';
 
+import { numbered } from '../../terminal/ui/questions.ts';
 import type { SlashCommand, TerminalUi } from '../../terminal/ui/host.ts';
 import { plainLine } from '../asking/plain-text.ts';
 import type { Terminal as Asker } from '../asking/terminal.ts';
@@ -28,6 +29,7 @@ export async function prepare(
 ): Promise<Workbench> {
   const { interruptions } = context;
   const askLine = async (question: string, until: Promise<unknown>, isSecret: boolean): Promise<string | null> => {
+    await ui.pause();
     const lines = question.split('\n');
     const label = lines.pop() ?? '';
     const above = lines.join('\n').trim();
@@ -39,6 +41,10 @@ export async function prepare(
     isThere: true,
     ask: (question, until) => askLine(question, until, false),
     askSecret: (question, until) => askLine(question, until, true),
+    async pick(title, items, until) {
+      await ui.pause();
+      return ui.pick(title, numbered(items), until);
+    },
   };
   const chosen = await chooseParts(context, request, asker);
   shownModel(`${chosen.model.provider}/${chosen.model.id}`);
@@ -56,6 +62,7 @@ export async function prepare(
     definition: prepared.definition,
     ownCommands: await markdownCommands(context, prepared),
     shownModel,
+    asker,
     commands: () => slashCommands(bench),
     async open(sessionId) {
       const seq = await lastSeq(kept.journal, sessionId, prepared.place.folder);

@@ -3,6 +3,7 @@ import type { AgentDefinition } from '@treadle/core';
 import type { SlashCommand } from '../../terminal/ui/host.ts';
 import type { TerminalSession } from '../../terminal/session/session.ts';
 import type { CommandContext } from '../context.ts';
+import type { Terminal } from '../asking/terminal.ts';
 import type { ChosenParts, PreparedAgent } from '../run/agent.ts';
 
 /** What the commands of a session work with. */
@@ -21,4 +22,6 @@ export interface Workbench {
   /** Those of Markdown files. */
   readonly ownCommands: readonly SlashCommand[];
   readonly shownModel: (name: string) => void;
+  /** Where the user is asked. */
+  readonly asker: Terminal;
 }

@@ -60,14 +60,13 @@ export async function providerOf(name: string, env: CliIo['env']): Promise<Keyed
  * nobody answered.
  */
 export async function askForLogin(asking: LoginAsking): Promise<boolean> {
-  const { terminal, stopped, io } = asking;
+  const { io } = asking;
   const offered = DEFAULTS.map(({ title, model }) => `${title} (${model})`);
   const choices = [...offered, 'another provider', 'the demo model: scripted replies to a few prompts, without a key'];
-  const lines = choices.map((choice, index) => `  ${index + 1}  ${choice}\n`).join('');
-  let question = `Which model should answer?\n${lines}> `;
+  let wrong = '';
   for (;;) {
-    const answer = (await terminal.ask(question, stopped))?.trim();
-    if (answer === undefined) return false;
+    const answer = await choose(asking, 'Which model should answer?', choices, wrong);
+    if (answer === null) return false;
     const number = /^\d+$/.test(answer) ? Number(answer) : 0;
     if (number === choices.length || answer === 'demo') {
       await changeLogin(io, (login) => ({ ...login, model: 'demo' }));
@@ -80,13 +79,33 @@ export async function askForLogin(asking: LoginAsking): Promise<boolean> {
       return await askForKey(await providerOf(named, io.env), asking);
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
-      question = `${exactLine(error.message)}\nType a number of the list. > `;
+      wrong = `${exactLine(error.message)}\nType a number of the list. `;
     }
   }
 }
 
+/** The number of a choice, or the words that were typed instead. Null when nobody answered. */
+async function choose(
+  { terminal, stopped }: LoginAsking,
+  question: string,
+  choices: readonly string[],
+  wrong: string,
+): Promise<string | null> {
+  if (terminal.pick) {
+    const items = choices.map((text) => ({ text }));
+    const at = await terminal.pick(question, items, stopped);
+    return at === null ? null : String(at + 1);
+  }
+  const lines = choices.map((choice, index) => `  ${index + 1}  ${choice}\n`).join('');
+  return (await terminal.ask(wrong === '' ? `${question}\n${lines}> ` : `${wrong}> `, stopped))?.trim() ?? null;
+}
+
 async function askProvider({ terminal, stopped, io }: LoginAsking): Promise<string | null> {
   const names = (await keyedProviders(io.env)).map(({ name }) => name);
+  if (terminal.pick) {
+    const items = names.map((text) => ({ text }));
+    return names[(await terminal.pick('Which provider?', items, stopped)) ?? -1] ?? null;
+  }
   return (await terminal.ask(`${names.join(', ')}\nWhich one? > `, stopped))?.trim() ?? null;
 }
 

@@ -1,5 +1,8 @@
 import type { JsonObject, JsonValue, ToolResultContent } from '@treadle/core';
 
+import { isJsonObject, parseJson } from '@treadle/core/json';
+import { ASK_USER_TOOL } from '@treadle/core/tools';
+
 import { counted, duration } from './figures.ts';
 import { outcomeOf, type Outcome } from './outcome.ts';
 import { plainLine } from '../asking/plain-text.ts';
@@ -54,7 +57,10 @@ export function argumentsText(args: JsonObject): string {
     const text = name === main || (main === 'path' && IN_DIFF.has(name)) ? null : shortValue(value);
     return text === null ? [] : [`${name}=${text}`];
   });
-  const first = typeof said === 'string' ? [said] : [];
+  const { questions } = args;
+  const [asked] = Array.isArray(questions) ? (questions as readonly JsonValue[]) : [];
+  const question = asked !== undefined && isJsonObject(asked) ? asked['question'] : undefined;
+  const first = [said, question].filter((text) => typeof text === 'string');
   return plainLine([...first, ...others].join(' '), 80);
 }
 
@@ -66,9 +72,24 @@ function shortValue(value: JsonValue | undefined): string | null {
 
 function outcomeText(call: CallEnd): Outcome {
   if (call.isRefused === true) return { words: 'refused', isBad: true };
-  const told = call.isError ? null : outcomeOf(call.toolName, call.details);
+  const told = call.isError ? null : (outcomeOf(call.toolName, call.details) ?? answersOf(call));
   if (told !== null) return told;
   return { words: `${call.isError ? 'error' : 'ok'}${contentText(call.content)}`, isBad: call.isError };
+}
+
+/** What the user has answered; null for a result that tells of no answers. */
+function answersOf({ toolName, content }: CallEnd): Outcome | null {
+  const [block] = content;
+  if (toolName !== ASK_USER_TOOL || block?.type !== 'text') return null;
+  try {
+    const { answers } = parseJson(block.text) as { answers: readonly { selected: string[]; other?: string }[] };
+    const words = answers.map(({ selected, other }) =>
+      [...selected, ...(other === undefined ? [] : [other])].join(', '),
+    );
+    return { words: plainLine(words.join(' · '), 200), isBad: false };
+  } catch {
+    return null;
+  }
 }
 
 /** The first line of what came back, and how much more there is. */

@@ -3,15 +3,22 @@ import { childMembers, findMember, type FamilyMember, type SessionFamily } from 
 import { cost, counted } from '../output/figures.ts';
 import { plainLine } from '../asking/plain-text.ts';
 
-/** A session's family for people: a line per session, those below it indented. */
-export function familyLines(family: SessionFamily): string {
+/**
+ * A session's family for people: a line per session, those below it indented.
+ *
+ * @param current the session that is marked
+ * @param names what sessions without a title are called
+ */
+export function familyLines(family: SessionFamily, current?: string, names?: ReadonlyMap<string, string>): string {
   const lines: string[] = [];
   const open = [{ id: family.rootSessionId, depth: 0 }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { id, depth } = next;
     const member = findMember(family, id);
     if (!member) continue;
-    lines.push(`${'  '.repeat(depth)}${lineOf(member)}`);
+    const mark = current === undefined ? '' : id === current ? '● ' : '  ';
+    const title = member.title ?? names?.get(id) ?? null;
+    lines.push(`${mark}${'  '.repeat(depth)}${lineOf({ ...member, title })}`);
     const below = childMembers(family, id).map(({ sessionId }) => ({ id: sessionId, depth: depth + 1 }));
     open.push(...below.reverse());
   }

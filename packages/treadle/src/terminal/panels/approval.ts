@@ -5,7 +5,7 @@ import { counted } from '../../cli/output/figures.ts';
 import { fit, wrap, wrapIndented } from '../screen/text.ts';
 import type { Theme } from '../screen/theme.ts';
 import { diffRows } from '../view/diff.ts';
-import type { OpenQuestion } from '../view/view.ts';
+import type { OpenQuestion } from '../view/state.ts';
 import type { Key, Panel } from './panel.ts';
 
 /** What somebody said to a question. */

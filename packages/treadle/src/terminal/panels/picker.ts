@@ -1,4 +1,4 @@
-import { fit } from '../screen/text.ts';
+import { fit, wrap } from '../screen/text.ts';
 import type { Panel } from './panel.ts';
 
 /** A row to choose. Both texts are harmless. */
@@ -23,10 +23,13 @@ export function pickerPanel<Value>(
     );
   };
   return {
-    label: 'filter: ',
+    get label() {
+      return `filter: ${filter}`;
+    },
     rows(columns, most, theme) {
       const rows = found();
-      const room = Math.max(1, Math.min(12, most - 2));
+      const head = title.split('\n').flatMap((line) => wrap(theme.bold(line), columns));
+      const room = Math.max(1, Math.min(12, most - head.length - 1));
       const first = Math.max(0, Math.min(at - Math.floor(room / 2), rows.length - room));
       const shown = rows.slice(first, first + room).map(({ text, about }, index) => {
         const isChosen = first + index === at;
@@ -36,7 +39,7 @@ export function pickerPanel<Value>(
       const more = rows.length > room ? ` · ${at + 1} of ${rows.length}` : '';
       const none = rows.length === 0 ? ['  nothing matches'] : [];
       return [
-        theme.bold(fit(title, columns)),
+        ...head.slice(-Math.max(1, most - 3)),
         ...shown,
         ...none,
         theme.dim(fit(`Enter chooses, Esc leaves${more}`, columns)),

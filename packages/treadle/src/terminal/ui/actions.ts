@@ -1,8 +1,10 @@
 import type { SessionInput } from '@treadle/core/events';
 
 import type { Key } from '../panels/panel.ts';
+import type { Queued } from '../view/blocks.ts';
 import { blockRows, type RowOptions } from '../view/rows.ts';
-import type { ViewState } from '../view/view.ts';
+import { isWaitingForTasks, type ViewState } from '../view/state.ts';
+import { commandIn, typedText } from '../view/words.ts';
 import type { TerminalDevice } from './device.ts';
 import type { TerminalHost, TerminalUi } from './host.ts';
 import type { InputLine } from './input-line.ts';
@@ -42,6 +44,8 @@ export interface Actions {
   paste(text: string): void;
   /** The draft has changed. */
   drafted(): void;
+  /** These messages were taken from the queue. */
+  cleared(queued: readonly Queued[]): void;
   offerResume(isCutOff: boolean): void;
   /** What is to be said of a run that broke off, while it is open; null without one. */
   offer(): string | null;
@@ -59,6 +63,8 @@ export function createActions(parts: ActionsParts): Actions {
   /** When the run began that the last Ctrl+C has interrupted; null when it was for something else. */
   let interrupted: number | null = null;
 
+  let isTakingBack = false;
+
   const state = (): ViewState => ui.state;
   const isRunning = (): boolean => state().run !== null;
   /** It may have ended meanwhile, by another process. */
@@ -71,13 +77,14 @@ export function createActions(parts: ActionsParts): Actions {
     return before !== undefined && device.now() - before <= within;
   }
 
+  /** The queued messages go back to the draft: the log says which were not delivered yet. */
+  async function takeBack(): Promise<void> {
+    isTakingBack = true;
+    await ui.session.post({ type: 'clear_queue' });
+  }
+
   async function interrupt(): Promise<void> {
-    const { queued } = state();
-    if (queued.length > 0) {
-      await post({ type: 'clear_queue' });
-      const texts = queued.map(({ text }) => text);
-      ui.setDraft([...texts, ...(input.text === '' ? [] : [input.text])].join('\n'));
-    }
+    if (state().queued.length > 0) await takeBack().catch(fail);
     await post({ type: 'cancel', reason: 'Interrupted by the user.' });
   }
 
@@ -107,7 +114,10 @@ export function createActions(parts: ActionsParts): Actions {
   function escape(): void {
     if (shell.stop()) return;
     if (isRunning()) {
-      void interrupt();
+      // Nothing else goes on: who only means to leave something with Esc ends no task.
+      if (isWaitingForTasks(state()) && !again('escape', AGAIN_MS))
+        setHint('Esc again ends what runs in the background.');
+      else void interrupt();
       return;
     }
     if (!again('escape', TWICE_MS)) return;
@@ -150,13 +160,17 @@ export function createActions(parts: ActionsParts): Actions {
     else ui.page(`Result #${number}`, rows);
   }
 
-  /** The markers of pastes stay as they are in the editor: what they stand for is not for it. */
+  /** The editor has what was pasted, too. A long text comes back as one paste. */
   async function edit(): Promise<void> {
     const back = parts.handOver();
     try {
-      const text = await host.edit(input.text);
+      const { whole } = input;
+      const text = await host.edit(whole);
       if (text === null) setHint('The editor ended with an error: the draft is as it was.');
-      else ui.setDraft(text);
+      else if (text !== whole) {
+        input.set('');
+        input.paste(text);
+      }
     } finally {
       back();
     }
@@ -189,6 +203,14 @@ export function createActions(parts: ActionsParts): Actions {
       else input.insert(mention);
       if (parts.isReady()) host.saveDraft(ui.session.id, input.draft);
     },
+    cleared(queued) {
+      if (!isTakingBack || queued.length === 0) return;
+      isTakingBack = false;
+      for (const block of queued.flatMap(({ content }) => content)) if (commandIn(block)) shell.keep(block);
+      const texts = [...queued.map(({ content }) => typedText(content)), input.text];
+      ui.setDraft(texts.filter((text) => text !== '').join('\n'));
+      host.saveDraft(ui.session.id, input.draft);
+    },
     first({ name }) {
       switch (name) {
         case 'ctrl+c':
@@ -214,9 +236,14 @@ export function createActions(parts: ActionsParts): Actions {
           void host.nextMode(ui).catch(fail);
           return true;
         case 'up':
-          if (stash === null || input.text !== '') return false;
-          input.set(stash);
+          if (input.text !== '') return false;
+          if (stash !== null) input.set(stash);
+          else if (state().queued.length > 0) void takeBack().catch(fail);
+          else return false;
           stash = null;
+          return true;
+        case 'alt+up':
+          void takeBack().catch(fail);
           return true;
         default:
           return false;

@@ -7,6 +7,8 @@ export interface TerminalDevice extends ScreenOutput {
   readKeys(take: (bytes: Uint8Array) => void): () => void;
   /** Calls `changed` when the size is another. Returns a function that ends it. */
   onResize(changed: () => void): () => void;
+  /** Asks for the size now, and calls those of `onResize` where it is another. Absent where it is always known. */
+  measure?(): void;
   /** Stops the process until the shell lets it go on; `back` is called then. */
   suspend(back: () => void): void;
   now(): number;

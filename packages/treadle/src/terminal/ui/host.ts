@@ -3,7 +3,7 @@ import type { UserContent } from '@treadle/core';
 import type { Theme, ThemeName } from '../screen/theme.ts';
 import type { PickerItem } from '../panels/picker.ts';
 import type { TerminalSession } from '../session/session.ts';
-import type { OpenQuestion, ViewState } from '../view/view.ts';
+import type { OpenQuestion, ViewState } from '../view/state.ts';
 import type { Draft } from './input-line.ts';
 
 /** How something is asked. */
@@ -30,8 +30,10 @@ export interface TerminalUi {
   page(title: string, rows: (columns: number, theme: Theme) => readonly string[], atEnd?: boolean): void;
   /** All of the session, from its log, or one result by its number. */
   transcript(number?: number): void;
-  /** Null when nothing was chosen. */
-  pick<Value>(title: string, items: readonly PickerItem<Value>[]): Promise<Value | null>;
+  /** Null when nothing was chosen, or `until` resolved first. */
+  pick<Value>(title: string, items: readonly PickerItem<Value>[], until?: Promise<unknown>): Promise<Value | null>;
+  /** Resolves when nobody is in the middle of typing: then a question takes no key that was meant for the draft. */
+  pause(): Promise<void>;
   /** Null when there was no answer. */
   ask(question: string, how?: AskOptions): Promise<string | null>;
   setDraft(text: string): void;

@@ -6,7 +6,7 @@ import type { LiveRows } from '../screen/screen.ts';
 import { fit, widthOf, wrap } from '../screen/text.ts';
 import type { Panel } from '../panels/panel.ts';
 import { lastLines, openToolRows, type RowOptions } from '../view/rows.ts';
-import type { ViewState } from '../view/view.ts';
+import { isWaitingForTasks, type ViewState } from '../view/state.ts';
 import type { InputLine } from './input-line.ts';
 import type { RunningCommand } from './shell.ts';
 
@@ -84,10 +84,12 @@ function goingOn(state: ViewState, local: LocalState, options: RowOptions): stri
         .split('\n')
         .filter((line) => line !== '');
   const firstOpen = Math.max(0, list.findIndex((line) => !line.includes('[x]')) - 1);
-  const waiting = queued.map(({ kind, text: body }) =>
-    theme.dim(fit(`→ ${kind === 'steering' ? 'next call' : 'after this run'}: ${plainLine(body, 200)}`, columns)),
-  );
-  const background = [...tasks].map(([id, name]) => theme.dim(fit(`⚙ ${name} in the background · ${id}`, columns)));
+  const waiting = queued.map(({ kind, text: body }, index) => {
+    const how = index === 0 && local.input.text === '' ? ' · Up takes it back' : '';
+    const what = `→ ${kind === 'steering' ? 'next call' : 'after this run'}: ${plainLine(body, 200)}`;
+    return theme.dim(`${fit(what, Math.max(10, columns - widthOf(how)))}${how}`);
+  });
+  const background = [...tasks.values()].map(({ name }) => theme.dim(fit(`⚙ In the background: ${name}`, columns)));
   return [
     ...text,
     ...thought.map((row) => theme.dim(`  ${row}`)),
@@ -109,16 +111,20 @@ function shellRow({ command, startedAt, output }: RunningCommand, { now }: Local
   return ['', `${head}${theme.dim(since)}`, ...lastLines(output, options)];
 }
 
-function workingRow(
-  { run, reply, status, paused, question }: ViewState,
-  { now, beat }: LocalState,
-  { columns, theme }: RowOptions,
-): string[] {
+function workingRow(state: ViewState, { now, beat }: LocalState, { columns, theme }: RowOptions): string[] {
+  const { run, reply, status, paused, question } = state;
   if (run === null || paused !== null || question !== null) return [];
   const seconds = Math.max(0, Math.floor((now - run.startedAt) / 1000));
   const taken = run.tokens + Math.ceil((reply?.length ?? 0) / 4);
   const doing =
-    status ?? (reply?.writing ? `writing a call of ${reply.writing}` : reply?.thinking ? 'thinking' : 'working');
+    status ??
+    (reply?.writing
+      ? `writing a call of ${reply.writing}`
+      : reply?.thinking
+        ? 'thinking'
+        : isWaitingForTasks(state)
+          ? 'in the background'
+          : 'working');
   const parts = [
     plainLine(doing, 60),
     time(seconds),

@@ -137,6 +137,7 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
     print([title, ...rows(COLUMNS, theme)].join('\n'));
 
   const questions = createQuestions({
+    pause: async () => {},
     host,
     theme: () => theme,
     post,
@@ -182,11 +183,15 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
     },
     page,
     transcript: (number) => void transcript(number).catch(fail),
-    async pick(title, items) {
+    pause: async () => {},
+    async pick(title, items, until) {
       const lines = items.map(
         ({ text, about = '' }, index) => `${index + 1}  ${text}${about === '' ? '' : `  ${about}`}`,
       );
-      const answer = await ask([title, ...lines].join('\n'), { label: 'Number, or nothing: ' });
+      const answer = await ask([title, ...lines].join('\n'), {
+        label: 'Number, or nothing: ',
+        ...(until && { until }),
+      });
       return items[Number(answer?.trim() || 0) - 1]?.value ?? null;
     },
     ask,

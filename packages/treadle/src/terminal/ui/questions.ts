@@ -1,10 +1,12 @@
 import type { SessionInput } from '@treadle/core/events';
 
 import type { Asking } from '../../cli/asking/ask-user.ts';
+import type { Choice } from '../../cli/asking/terminal.ts';
 import { approvalPanel } from '../panels/approval.ts';
 import type { Panel } from '../panels/panel.ts';
+import type { PickerItem } from '../panels/picker.ts';
 import type { Theme } from '../screen/theme.ts';
-import type { OpenQuestion, ViewState } from '../view/view.ts';
+import type { OpenQuestion, ViewState } from '../view/state.ts';
 import type { TerminalHost, TerminalUi } from './host.ts';
 
 /** What questions need of the terminal. */
@@ -16,6 +18,10 @@ export interface QuestionsParts {
   post(input: SessionInput): Promise<void>;
   page(title: string, rows: (columns: number, theme: Theme) => readonly string[]): void;
   readonly ask: TerminalUi['ask'];
+  /** Absent where only lines are typed. */
+  readonly pick?: TerminalUi['pick'];
+  /** Resolves when nobody is in the middle of typing. */
+  pause(): Promise<void>;
   mayAnswer(): boolean;
   changed(): void;
 }
@@ -29,7 +35,7 @@ export interface Questions {
 }
 
 export function createQuestions(parts: QuestionsParts): Questions {
-  const { host, show, post, changed } = parts;
+  const { host, show, post, changed, pick } = parts;
   let current: string | null = null;
   let stop = Promise.withResolvers<void>();
 
@@ -60,6 +66,7 @@ export function createQuestions(parts: QuestionsParts): Questions {
         isThere: true,
         ask: (question, until) => askLine(question, until, false),
         askSecret: (question, until) => askLine(question, until, true),
+        ...(pick && { pick: (title, items, until) => pick(title, numbered(items), Promise.race([until, promise])) }),
       },
       out: {
         print(text) {
@@ -87,6 +94,8 @@ export function createQuestions(parts: QuestionsParts): Questions {
         key,
       } as const;
       const { askForm } = await import('../../cli/asking/ask-form.ts');
+      await parts.pause();
+      if (current !== approvalId) return;
       const said = await askForm(call, question, asking());
       if (said && current === approvalId)
         await post({ type: 'approval_answer', approvalId, decision: said.decision, ...said.said });
@@ -120,6 +129,8 @@ export function createQuestions(parts: QuestionsParts): Questions {
   async function clientTools(state: ViewState, key: string): Promise<void> {
     // Loaded on use: the input line is there before the rest is.
     const { answersFor } = await import('../../cli/asking/ask-user.ts');
+    await parts.pause();
+    if (current !== key) return;
     const results = await answersFor(state.paused ?? [], asking());
     if (results && current === key) await post({ type: 'client_tool_results', results });
   }
@@ -141,3 +152,7 @@ export function createQuestions(parts: QuestionsParts): Questions {
     },
   };
 }
+
+/** A list to choose a place from. */
+export const numbered = (items: readonly Choice[]): readonly PickerItem<number>[] =>
+  items.map((item, value) => ({ ...item, value }));

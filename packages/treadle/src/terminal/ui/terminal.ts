@@ -88,9 +88,11 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
   function draw(): void {
     if (pager || isOver || isAway) return;
     frames.begin();
+    device.measure?.();
     const rows = scroll.rows(view.finished(), options());
     const { state } = view;
     questions.update(state);
+    actions.cleared(view.cleared());
     modes.title(`${state.question === null ? '' : 'waits · '}treadle · ${state.title ?? basename(host.folder)}`);
     const local = {
       panel: panel ?? questionPanel,
@@ -123,19 +125,33 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     }
   };
 
-  const ask: TerminalUi['ask'] = (question, { label = '> ', until, isSecret = false } = {}) =>
-    new Promise((resolve) => {
+  /** Has a panel answered, with an input line of its own. */
+  function answered<Value>(
+    panelFor: (done: (value: Value) => void) => Panel,
+    until?: Promise<unknown>,
+  ): Promise<Value> {
+    return new Promise((resolve) => {
       const kept = input.draft;
       input.set('');
-      const line = linePanel({ question, label, isSecret }, (text) => {
-        if (panel !== line) return;
+      const open = panelFor((value) => {
+        if (panel !== open) return;
         setPanel(null);
         input.restore(kept);
-        resolve(text);
+        resolve(value);
       });
-      setPanel(line);
-      void until?.then(() => line.close());
+      setPanel(open);
+      void until?.then(() => open.close());
     });
+  }
+
+  const ask: TerminalUi['ask'] = (question, { label = '> ', until, isSecret = false } = {}) =>
+    answered((done) => linePanel({ question, label, isSecret }, done), until);
+  const pick: TerminalUi['pick'] = (title, items, until) => answered((done) => pickerPanel(title, items, done), until);
+
+  async function pause(): Promise<void> {
+    for (let left = 1; left > 0; left = typedAt + SETTLED_MS - device.now())
+      await new Promise<void>((resolve) => void device.after(left, resolve));
+  }
 
   function setPanel(next: Panel | null): void {
     panel = next;
@@ -153,6 +169,8 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     theme: () => modes.theme,
     post,
     ask,
+    pick,
+    pause,
     page,
     changed: schedule,
     show(next) {
@@ -184,15 +202,8 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     },
     page,
     transcript: (number) => actions.showTranscript(number),
-    pick: (title, items) =>
-      new Promise((resolve) => {
-        setPanel(
-          pickerPanel(title, items, (value) => {
-            setPanel(null);
-            resolve(value);
-          }),
-        );
-      }),
+    pick,
+    pause,
     ask,
     setDraft(text) {
       input.set(text);

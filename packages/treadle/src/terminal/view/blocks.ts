@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue, ToolResultContent } from '@treadle/core';
+import type { JsonObject, JsonValue, ToolResultContent, UserContent } from '@treadle/core';
 import type { Plan, TodoItem } from '@treadle/core/projections';
 
 import type { Piece } from '../markdown/stream.ts';
@@ -53,4 +53,13 @@ export interface Queued {
   readonly seq: number;
   readonly kind: 'steering' | 'follow_up';
   readonly text: string;
+  readonly content: readonly UserContent[];
+}
+
+/** A task in the background. */
+export interface BackgroundTask {
+  /** What it does, in words. */
+  readonly name: string;
+  /** What it has put out so far, where that is known here. */
+  readonly output: string;
 }

@@ -15,6 +15,8 @@ export interface Cells {
   answered(callId: string, words: string): void;
   update(callId: string, output: string): void;
   progress(callId: string, text: string): void;
+  /** What a call in the background has come to. Its number, or null for a call that is not in this part of the log. */
+  came(callId: string, content: ToolCell['content']): number | null;
   /** The run is over: what has not ended never will. */
   cutOff(): void;
   /** Hands over the cells that are finished, in order. */
@@ -83,6 +85,11 @@ export function createCells(done: Block[]): Cells {
     progress(callId, text) {
       const cell = known(callId);
       if (cell) cell.progress = text;
+    },
+    came(callId, content) {
+      const cell = all.find((one) => one.callId === callId);
+      if (cell) cell.content = content;
+      return cell?.number ?? null;
     },
     cutOff() {
       for (const cell of open) if (OPEN.has(cell.state)) cell.state = 'cut off';

@@ -4,61 +4,22 @@ import { PLAN_TOOL, planOf, TODO_TOOL, todoItems, type Plan, type TodoItem } fro
 
 import { plainLine } from '../../cli/asking/plain-text.ts';
 import { cost, counted, duration, tokens } from '../../cli/output/figures.ts';
-import type { Block, Queued, ToolCell } from './blocks.ts';
+import { argumentsText } from '../../cli/output/tool-line.ts';
+import type { BackgroundTask, Block, Queued } from './blocks.ts';
 import { createCells } from './cells.ts';
 import { answerWords, bodyText, commandIn, failedWords, rowsOfEnd, shortText } from './words.ts';
 import { openReply, type OpenReply } from './reply.ts';
+import type { OpenQuestion, ViewState } from './state.ts';
 
 type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;
-
-/** A question that somebody is to answer. */
-export type OpenQuestion = EventOf<'approval_requested'>;
-
-/** What is known of a session, from its events alone. */
-export interface ViewState {
-  /** The run that is open: since when, and what it took so far. */
-  readonly run: {
-    readonly startedAt: number;
-    readonly turns: number;
-    readonly tokens: number;
-    readonly cost: number | null;
-  } | null;
-  /** Whether the open run waits for somebody. */
-  readonly paused: readonly PendingCall[] | null;
-  /** The oldest question of permission that is open. */
-  readonly question: OpenQuestion | null;
-  readonly cells: readonly ToolCell[];
-  readonly reply: OpenReply | null;
-  readonly todo: readonly TodoItem[];
-  readonly plan: Plan | null;
-  readonly queued: readonly Queued[];
-  /** Tasks in the background that are not over, with what they do. */
-  readonly tasks: ReadonlyMap<string, string>;
-  /** What goes on beside replies and tools, such as `compacting`. */
-  readonly status: string | null;
-  readonly totalCost: number | null;
-  /** Tokens of the last request, and the size of the model's window. */
-  readonly context: { readonly used: number; readonly window: number | null };
-  readonly model: string | null;
-  readonly title: string | null;
-  readonly mode: string | null;
-  /** The last durable event. */
-  readonly seq: number;
-  /** When that was. */
-  readonly at: number;
-  /** The texts of the user, oldest first. */
-  readonly prompts: readonly string[];
-  /** All calls that there were, by number. */
-  readonly calls: readonly ToolCell[];
-  readonly lastReply: string;
-  readonly driver: string | null;
-}
 
 /** Folds the events of a session into what a terminal shows. Pure: the same events make the same screen. */
 export interface View {
   take(event: TreadleEvent): void;
   /** What is finished since the last call. */
   finished(): Block[];
+  /** Messages that were taken from the queue since the last call. */
+  cleared(): Queued[];
   readonly state: ViewState;
 }
 
@@ -74,8 +35,11 @@ const shellBlock = (content: UserContent): Block[] => {
 export function createView({ label, self }: { label(toolName: string): string; readonly self: string | null }): View {
   const done: Block[] = [];
   const queued = new Map<number, Queued>();
+  const cleared: Queued[] = [];
   const questions = new Map<string, OpenQuestion>();
-  const tasks = new Map<string, string>();
+  /** Numbers of the calls whose tasks have ended. */
+  const results = new Map<string, number | null>();
+  const tasks = new Map<string, BackgroundTask>();
   /** Answers and results that are in the log: their inputs, by question and by call. */
   const given = new Map<string, number>();
   /** Who gave an answer, where the input says it. */
@@ -85,7 +49,7 @@ export function createView({ label, self }: { label(toolName: string): string; r
   const prompts: string[] = [];
   const cells = createCells(done);
   let reply: OpenReply | null = null;
-  let run: { startedAt: number; turns: number; tokens: number; cost: number | null } | null = null;
+  let run: ViewState['run'] = null;
   let paused: readonly PendingCall[] | null = null;
   let todo: readonly TodoItem[] = [];
   let plan: Plan | null = null;
@@ -99,6 +63,7 @@ export function createView({ label, self }: { label(toolName: string): string; r
   let at = 0;
   let lastReply = '';
   let driver: string | null = null;
+  let isKeyRefused = false;
 
   const notice = (text: string, tone: 'dim' | 'warn' | 'bad' = 'dim'): void => {
     flush();
@@ -147,6 +112,7 @@ export function createView({ label, self }: { label(toolName: string): string; r
     run = {
       ...run,
       turns: run.turns + 1,
+      isInTurn: false,
       tokens: run.tokens + read + (output ?? 0),
       cost: spent === null || run.cost === null ? null : run.cost + spent,
     };
@@ -158,7 +124,8 @@ export function createView({ label, self }: { label(toolName: string): string; r
     cells.flush();
     questions.clear();
     if (todo.some(({ status }) => status !== 'completed')) done.push({ type: 'todo', items: todo });
-    if (event.status !== 'completed') notice(rowsOfEnd(event), event.status === 'aborted' ? 'warn' : 'bad');
+    if (event.status !== 'completed')
+      notice(rowsOfEnd(event, isKeyRefused), event.status === 'aborted' ? 'warn' : 'bad');
     const took = run ? ` · ${duration(event.at - run.startedAt)}` : '';
     notice(`${counted(event.turns, 'turn')} · ${tokens(event.usage)} · ${cost(event.cost)}${took}`);
     run = null;
@@ -173,10 +140,13 @@ export function createView({ label, self }: { label(toolName: string): string; r
     if (by !== null) speakers.set(number, by);
     if (by !== null && input.type === 'cancel') notice(`— interrupted by ${plainLine(by, 80)} —`);
     if (input.type === 'steering' || input.type === 'follow_up') {
-      queued.set(number, { seq: number, kind: input.type, text: shortText(input.message.content) });
+      const { content } = input.message;
+      queued.set(number, { seq: number, kind: input.type, text: shortText(content), content });
     }
     if (input.type === 'clear_queue') {
-      for (const [key, { kind }] of queued) if (input.kind === undefined || input.kind === kind) queued.delete(key);
+      const gone = [...queued.values()].filter(({ kind }) => input.kind === undefined || input.kind === kind);
+      for (const message of gone) queued.delete(message.seq);
+      cleared.push(...gone);
     }
     if (input.type === 'approval_answer') {
       given.set(input.approvalId, number);
@@ -184,6 +154,8 @@ export function createView({ label, self }: { label(toolName: string): string; r
     }
     if (input.type === 'client_tool_results') for (const { callId } of input.results) given.set(callId, number);
     if (input.type === 'rename') ({ title } = input);
+    // A task is named after its call.
+    if (input.type === 'task_ended') results.set(input.taskId, cells.came(input.taskId.slice(5), input.content));
     if (input.type === 'permission_updates') {
       for (const update of input.updates) if (update.type === 'setMode') ({ mode } = update);
     }
@@ -211,13 +183,17 @@ export function createView({ label, self }: { label(toolName: string): string; r
   }
 
   function taskUpdated({ taskId, status: now, task, message }: EventOf<'task_updated'>): void {
-    const name = task ? label(task.toolName) : (tasks.get(taskId) ?? 'A task');
+    const known = tasks.get(taskId) ?? { name: 'A task', output: '' };
+    const what = task ? argumentsText(task.arguments) : '';
+    const name = task ? `${label(task.toolName)}${what === '' ? '' : ` · ${what}`}` : known.name;
     if (now === 'pending' || now === 'running') {
-      tasks.set(taskId, name);
+      tasks.set(taskId, { ...known, name });
       return;
     }
     tasks.delete(taskId);
-    notice(`${name} in the background: ${now}${message === undefined ? '' : ` (${message})`} · ${taskId}`);
+    const number = results.get(taskId) ?? null;
+    const where = number === null ? '' : ` [#${number}]`;
+    notice(`In the background: ${name} · ${now}${message === undefined ? '' : ` (${message})`}${where}`);
   }
 
   function durable(event: DurableEvent): void {
@@ -237,8 +213,9 @@ export function createView({ label, self }: { label(toolName: string): string; r
         for (const [id, input] of given) if (input === event.inputSeq) given.delete(id);
         return;
       case 'run_started':
-        run = { startedAt: event.at, turns: 0, tokens: 0, cost: 0 };
+        run = { startedAt: event.at, turns: 0, tokens: 0, cost: 0, isInTurn: false };
         paused = null;
+        isKeyRefused = false;
         model = `${event.config.provider}/${event.config.model}`;
         context = { ...context, window: event.config.contextWindow ?? null };
         return;
@@ -246,6 +223,7 @@ export function createView({ label, self }: { label(toolName: string): string; r
         messageAdded(event);
         return;
       case 'attempt_failed':
+        isKeyRefused = event.error.kind === 'auth';
         if (event.retry) notice(failedWords(event), 'warn');
         return;
       case 'message_discarded':
@@ -270,6 +248,9 @@ export function createView({ label, self }: { label(toolName: string): string; r
         return;
       case 'run_paused':
         paused = event.pending;
+        return;
+      case 'turn_started':
+        if (run) run = { ...run, isInTurn: true };
         return;
       case 'turn_ended':
         turnEnded(event);
@@ -309,6 +290,11 @@ export function createView({ label, self }: { label(toolName: string): string; r
       case 'tool_progress':
         if (event.text !== undefined) cells.progress(event.callId, event.text);
         return;
+      case 'task_progress': {
+        const task = tasks.get(event.taskId);
+        if (task) tasks.set(event.taskId, { ...task, output: bodyText(event.content) });
+        return;
+      }
       case 'child_event': {
         const inner = event.event;
         if (inner.type === 'tool_started') cells.progress(event.callId, label(inner.toolName));
@@ -334,6 +320,7 @@ export function createView({ label, self }: { label(toolName: string): string; r
       flush();
       return done.splice(0);
     },
+    cleared: () => cleared.splice(0),
     get state(): ViewState {
       const question = [...questions.values()].find(({ approvalId }) => !given.has(approvalId)) ?? null;
       const waiting = [...queued.values()];

@@ -27,6 +27,12 @@ export function commandIn(block: UserContent): { readonly command: string; reado
   return { command, output: rest.join('\n\n') };
 }
 
+/** What was typed of a message: neither files nor commands. */
+export const typedText = (content: readonly UserContent[]): string =>
+  content
+    .flatMap((block) => (block.type === 'text' && !commandIn(block) && !FILE.test(block.text) ? [block.text] : []))
+    .join('\n');
+
 /** A message of the user's in short: commands by name, and files by their names and sizes. */
 export const shortText = (content: readonly UserContent[]): string =>
   content
@@ -58,7 +64,8 @@ export function failedWords({ error, retry }: EventOf<'attempt_failed'>): string
 }
 
 /** Why a run ended that is not completed. */
-export function rowsOfEnd({ status, message }: EventOf<'run_ended'>): string {
+export function rowsOfEnd({ status, message }: EventOf<'run_ended'>, isKeyRefused: boolean): string {
   if (status === 'aborted') return 'Interrupted. The conversation goes on with your next message.';
-  return plainLine(message ?? `The run ended: ${status}.`, 500);
+  const said = plainLine(message ?? `The run ended: ${status}.`, 500);
+  return isKeyRefused ? `${said}\nThe key may be wrong: /login keeps another one.` : said;
 }

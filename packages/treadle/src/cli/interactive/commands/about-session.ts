@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-import { plainLine } from '../../asking/plain-text.ts';
+import { plainLine, plainText } from '../../asking/plain-text.ts';
 import { shortId } from '../../sessions/folder-sessions.ts';
 import { formatTranscript } from '../../sessions/transcript.ts';
 import { costItems, readCosts } from '../../sessions/cost.ts';
@@ -33,15 +33,22 @@ export function aboutSession(folder: string): readonly SlashCommand[] {
     },
     {
       name: 'tasks',
-      about: 'what runs in the background; Enter ends it',
+      about: 'what runs in the background: look at it, or end it',
       async run(_, ui) {
-        const items = [...ui.state.tasks].map(([value, name]) => ({ value, text: name, about: value }));
+        const items = [...ui.state.tasks].map(([value, { name }]) => ({ value, text: name }));
         if (items.length === 0) {
           ui.print('Nothing runs in the background.', 'dim');
           return;
         }
-        const taskId = await ui.pick('In the background: Enter ends a task, Esc leaves', items);
-        if (taskId !== null) await ui.session.post({ type: 'stop_task', taskId });
+        const taskId = await ui.pick('In the background', items);
+        if (taskId === null) return;
+        const what = await ui.pick(ui.state.tasks.get(taskId)?.name ?? '', [
+          { value: 'show', text: 'show what it has put out' },
+          { value: 'end', text: 'end it' },
+        ]);
+        const output = ui.state.tasks.get(taskId)?.output ?? '';
+        if (what === 'end') await ui.session.post({ type: 'stop_task', taskId });
+        else if (what === 'show') ui.print(output === '' ? 'Nothing yet.' : plainText(output));
       },
     },
     {

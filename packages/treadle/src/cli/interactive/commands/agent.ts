@@ -55,6 +55,12 @@ export function agentCommands(bench: Workbench): readonly SlashCommand[] {
       },
     },
     {
+      name: 'login',
+      about: 'keep the key of a provider, for the next start',
+      takes: '[provider]',
+      run: (rest, ui) => login(bench, rest, ui),
+    },
+    {
       name: 'thinking',
       about: 'how much the model thinks',
       takes: '[level]',
@@ -128,6 +134,16 @@ export function agentCommands(bench: Workbench): readonly SlashCommand[] {
       },
     },
   ];
+}
+
+/** What runs keeps the keys out of that it knew when it began: a new one is for the next start. */
+async function login({ context, asker }: Workbench, provider: string, ui: TerminalUi): Promise<void> {
+  const { io, interruptions } = context;
+  const { askForKey, askForLogin, providerOf } = await import('../../login/choose.ts');
+  const note = (text: string): void => ui.print(text, 'dim');
+  const asking = { io, terminal: asker, stopped: interruptions.first, note };
+  const isKept = await (provider === '' ? askForLogin(asking) : askForKey(await providerOf(provider, io.env), asking));
+  note(isKept ? 'Kept, for the next start. Ctrl+D leaves; treadle -c goes on here.' : 'Nothing was kept.');
 }
 
 const firstSentence = (text: string): string => plainLine(/^.*?[.!?](?=\s|$)/s.exec(text)?.[0] ?? text, 200);

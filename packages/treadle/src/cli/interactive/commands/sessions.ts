@@ -26,19 +26,29 @@ export function sessionCommands(bench: Workbench): readonly SlashCommand[] {
       about: 'another session of this folder',
       async run(_, ui) {
         const { sessions } = await journal.list({ agentId: agentIdOf(place.folder), limit: 50 });
-        const items = sessions.map(({ sessionId, title, firstPrompt, updatedAt, ...standing }) => ({
-          value: sessionId,
-          text: plainLine(title ?? firstPrompt ?? '(empty)', 80),
-          about: `${standingText(standing)}${new Date(updatedAt).toISOString().slice(0, 16).replace('T', ' ')}`,
+        const items = sessions.map((row) => ({
+          value: row.sessionId,
+          text: nameOf(row),
+          about: [
+            ...(row.sessionId === ui.session.id ? ['this one'] : []),
+            ...(row.parent ? [`fork of ${shortId(row.parent.sessionId)}`] : []),
+            ...standingText(row),
+            new Date(row.updatedAt).toISOString().slice(0, 16).replace('T', ' '),
+            shortId(row.sessionId),
+          ].join(' · '),
         }));
         const chosen = await ui.pick('Sessions of this folder', items);
-        if (chosen !== null) await ui.show(await bench.open(chosen));
+        if (chosen !== null && chosen !== ui.session.id) await ui.show(await bench.open(chosen));
       },
     },
     {
       name: 'fork',
       about: 'go on in a copy of this session',
       async run(_, ui) {
+        if (ui.session.id === '') {
+          ui.print('There is nothing to fork yet.', 'dim');
+          return;
+        }
         const id = await sessionsOf(journal).fork(ui.session.id);
         await ui.show(await bench.open(id));
         ui.print(`This is a fork, session ${shortId(id)}. The other one stays as it is.`, 'dim');
@@ -48,7 +58,14 @@ export function sessionCommands(bench: Workbench): readonly SlashCommand[] {
       name: 'tree',
       about: 'forks, branches and sub-agents of this session',
       async run(_, ui) {
-        ui.print(familyLines(await readFamily(journal, ui.session.id)));
+        const { id } = ui.session;
+        if (id === '') {
+          ui.print('There is no session yet: it begins with your first message.', 'dim');
+          return;
+        }
+        const { sessions } = await journal.list({ agentId: agentIdOf(place.folder), limit: 200 });
+        const names = new Map(sessions.map((row) => [row.sessionId, nameOf(row)]));
+        ui.print(familyLines(await readFamily(journal, id), id, names));
       },
     },
     {
@@ -60,10 +77,12 @@ export function sessionCommands(bench: Workbench): readonly SlashCommand[] {
   ];
 }
 
-function standingText({ status, waitsFor = [] }: Pick<SessionSummary, 'status' | 'waitsFor'>): string {
-  if (status === undefined) return '';
-  if (status === 'running') return 'open · ';
-  return waitsFor.includes('approval') ? 'waits for your approval · ' : 'waits for an answer · ';
+const nameOf = ({ title, firstPrompt }: SessionSummary): string => plainLine(title ?? firstPrompt ?? '(empty)', 60);
+
+function standingText({ status, waitsFor = [] }: SessionSummary): string[] {
+  if (status === undefined) return [];
+  if (status === 'running') return ['open'];
+  return [waitsFor.includes('approval') ? 'waits for your approval' : 'waits for an answer'];
 }
 
 async function rewind(bench: Workbench, ui: TerminalUi): Promise<void> {
