@@ -34,6 +34,9 @@ interface FeedOptions {
   readonly clean?: (event: LiveEvent) => LiveEvent;
 }
 
+/** Live events that replace the one before. */
+const LATEST = { tool_update: true, tool_progress: true, task_progress: true, status: true } as const;
+
 interface Feed extends SessionFeed {
   users: number;
 }
@@ -69,6 +72,8 @@ function openFeed(sessionId: string, options: FeedOptions, closed: () => void): 
   let reading = false;
   let checking = false;
   let skipped = false;
+  /** What was passed over, of each kind and call the newest. */
+  const held = new Map<string, LiveEvent>();
   let lost = false;
 
   function offer(event: DurableEvent): void {
@@ -86,9 +91,12 @@ function openFeed(sessionId: string, options: FeedOptions, closed: () => void): 
       return;
     }
     if (followers.length === 0) return;
-    // Told out of its place it would be wrong: what it is about comes with the next look at the open message.
-    if (event.afterSeq > told || reading) skipped = true;
-    else {
+    // Told out of its place it would be wrong: what it says of a message comes with the next look at that, and what it shows else
+    // once the log has come so far.
+    if (event.afterSeq > told || reading) {
+      skipped = true;
+      if (event.type in LATEST) held.set(`${event.type} ${'callId' in event ? event.callId : ''}`, event);
+    } else {
       const shown = clean(event);
       for (const follower of followers) follower.live(shown);
     }
@@ -114,6 +122,10 @@ function openFeed(sessionId: string, options: FeedOptions, closed: () => void): 
     if (!skipped) return;
     skipped = false;
     for (const follower of followers) follower.recover();
+    // Of one whose place the log has not come to, something newer comes.
+    const again = [...held.values()].filter(({ afterSeq }) => afterSeq <= told);
+    held.clear();
+    for (const event of again) take(event);
   }
 
   /** A drive in this process tells of its own events a moment after the journal does; only those of others are to be read. */

@@ -104,6 +104,18 @@ export function trackPosition(from: Position) {
       if (open?.messageId !== messageId) open = { messageId, attempt, restart: 0, blocks: new Map() };
       open.blocks.set(index, { kind, length: offset + text.length });
     },
+    /** What is to be told of a live event: all of it, or the part that the reader lacks; null for nothing. It counts as told. */
+    take(event: LiveEvent): LiveEvent | null {
+      if (event.type === 'message_started') {
+        if (this.isKnown(event)) return null;
+        this.started(event);
+        return event;
+      }
+      if (event.type !== 'message_delta') return event;
+      const unseen = this.unseen(event);
+      if (unseen) this.delta(unseen);
+      return unseen;
+    },
     /** A snapshot was told, which has everything up to an event. */
     jump(to: number): void {
       seq = to;

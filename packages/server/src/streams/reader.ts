@@ -76,16 +76,8 @@ export function openReader(options: ReaderOptions): { readonly end: (end: Stream
 
   function live(event: LiveEvent): void {
     if (closed || scope(event) === 'skip' || isBehind()) return;
-    if (event.type === 'message_started') {
-      if (position.isKnown(event)) return;
-      position.started(event);
-      show(event);
-    } else if (event.type === 'message_delta') {
-      const unseen = position.unseen(event);
-      if (!unseen) return;
-      position.delta(unseen);
-      show(unseen);
-    } else show(event);
+    const unseen = position.take(event);
+    if (unseen) show(unseen);
   }
 
   /** Looked at before something is added: one event may be bigger than all that may wait. */

@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 import { forbidden } from '../../test-support/emulator.ts';
 import { temporaryFolder } from '../../test-support/harness.ts';
 import { startInTerminal } from '../../test-support/terminal-process.ts';
+import { STATUS, terminalWorld } from '../../test-support/terminal-world.ts';
 
 it('answers a question of an interactive session from a second terminal, and both show who did', async () => {
   await using folder = await temporaryFolder();
@@ -49,4 +50,27 @@ it('shows nothing of a key that is typed at the first run', async () => {
   await asked.shows('which is not shown');
   asked.type('\u0003');
   expect(await asked.ended).toBe(130);
+});
+
+it('shows the text of a reply while another terminal streams it, and each piece of it once', async () => {
+  const held = Promise.withResolvers<void>();
+  const text = 'A beginning that is in no log yet, and an end.';
+  await using world = await terminalWorld([
+    { text, chunkSize: 6, waitAfter: { deltas: 4, until: held.promise } },
+    'Another reply.',
+  ]);
+  const driving = world.open();
+  await driving.shows(STATUS);
+  driving.type('Tell me\r');
+  await driving.shows('A beginning that');
+  const started = (await world.log()).find((event) => event.type === 'run_started');
+  const reading = world.open(['attach', started?.runId.split('.')[0] ?? '']);
+  expect(await reading.shows('A beginning that')).not.toContain('an end');
+  held.resolve();
+  await driving.shows(/1 turn · /);
+  const shown = await reading.shows(/1 turn · /);
+  expect(shown.split('A beginning')).toHaveLength(2);
+  expect(shown).toContain(text);
+  reading.type('And more\r');
+  await reading.shows(/Another reply\.[^]*1 turn · [^]*1 turn · |1 turn · [^]*Another reply\./);
 });

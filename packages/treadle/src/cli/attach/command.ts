@@ -4,6 +4,7 @@ import { EXIT, SIGNAL_EXIT } from '../exit-codes.ts';
 import { infoText } from '../help.ts';
 import { printed } from '../io.ts';
 import { keyGuard } from '../asking/keys.ts';
+import { openLive, type Live } from '../sessions/live.ts';
 import { parseOptions } from '../options.ts';
 import { folderOfSession, sessionOf } from '../sessions/folder-sessions.ts';
 import { UsageError } from '../usage-error.ts';
@@ -51,14 +52,17 @@ export async function attachCommand(context: CommandContext, args: readonly stri
     return follow(session, { folder: null, history });
   }
   const journal = guard.journal(await parts.journal(io));
+  let live: Live | null = null;
   try {
     const sessionId = await sessionOf(journal, id);
     // Fails here where there is none.
     for await (const _ of journal.read(sessionId, 1)) break;
-    const session = journalSession(journal, sessionId, { by: self, now: io.now });
+    live = await openLive(io, true);
+    const session = journalSession(journal, live, sessionId, { by: self, now: io.now });
     const folder = (await folderOfSession(journal, sessionId)) ?? null;
     return await follow(session, { folder, history: () => journal.read(sessionId, 1) });
   } finally {
+    await live?.close();
     await journal.close();
   }
 }

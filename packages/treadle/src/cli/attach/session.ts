@@ -1,6 +1,8 @@
 import type { Journal, TreadleEvent } from '@treadle/core';
 import type { SessionInput } from '@treadle/core/events';
+import type { LiveFeed } from '@treadle/core/ports';
 import { TreadleError } from '@treadle/core';
+import { followSession } from '@treadle/server/live';
 
 import { randomUUID } from 'node:crypto';
 
@@ -32,24 +34,9 @@ export interface Reader {
   readonly now: () => number;
 }
 
-/** A session by its journal: what its process has written, as soon as it is there. Live text is not in a journal. */
-export function journalSession(journal: Journal, id: string, { by, now }: Reader): AttachedSession {
-  let isOver = false;
-  let wake = Promise.withResolvers<void>();
-  const look = (): void => wake.resolve();
-  const unwatch = journal.watch(id, look);
-
-  async function* events(): AsyncGenerator<TreadleEvent> {
-    for (let last = 0; !isOver;) {
-      wake = Promise.withResolvers();
-      for await (const event of journal.read(id, last + 1)) {
-        last = event.seq;
-        yield event;
-        if (isOver) return;
-      }
-      await wake.promise;
-    }
-  }
+/** A session by its journal: what its process has written, as soon as it is there, and the text that it streams. */
+export function journalSession(journal: Journal, live: LiveFeed, id: string, { by, now }: Reader): AttachedSession {
+  const closed = new AbortController();
 
   async function post(input: TypedInput): Promise<void> {
     const said = { ...input, by };
@@ -76,13 +63,9 @@ export function journalSession(journal: Journal, id: string, { by, now }: Reader
 
   return {
     id,
-    events: events(),
+    events: followSession({ sessionId: id, journal, live, signal: closed.signal }),
     post,
-    close() {
-      isOver = true;
-      unwatch();
-      look();
-    },
+    close: () => closed.abort(),
   };
 }
 

@@ -3,6 +3,8 @@ import { scriptedModel } from '@treadle/testing';
 import { expect, it } from 'vitest';
 
 import { promptOf } from '../../terminal/session/session.ts';
+import type { CliIo } from '../io.ts';
+import { openLive } from '../sessions/live.ts';
 import { localSession } from './local-session.ts';
 
 it('takes up a second message that is sent before the run of the first one is seen', async () => {
@@ -10,7 +12,8 @@ it('takes up a second message that is sent before the run of the first one is se
   const agent = defineAgent({ model: scriptedModel(['Hello.', 'Hello again.']) });
   const session = await createSession(agent, { journal });
   const failed: unknown[] = [];
-  const local = localSession(session, { journal, seq: 0, fail: (error) => void failed.push(error) });
+  const live = await openLive({} as CliIo, false);
+  const local = localSession(session, { journal, live, seq: 0, fail: (error) => void failed.push(error) });
   await Promise.all(['First.', 'Second.'].map((text) => local.post(promptOf([{ type: 'text', text }]))));
   await session.idle();
   const said = session.messages.flatMap((message) => (message.role === 'user' ? message.content : []));

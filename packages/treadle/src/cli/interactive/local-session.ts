@@ -1,6 +1,7 @@
 import { sessionsOf, TreadleError, type Journal, type Run, type Session, type TreadleEvent } from '@treadle/core';
 import { isDurable, type SessionInput } from '@treadle/core/events';
 
+import type { Live } from '../sessions/live.ts';
 import type { TerminalSession } from '../../terminal/session/session.ts';
 
 /** Milliseconds that another process has to go on with what it has answered. */
@@ -19,6 +20,7 @@ const SHOWN = 200;
 
 export interface LocalSessionOptions {
   readonly journal: Journal;
+  readonly live: Live;
   /** The last event when it was opened. */
   readonly seq: number;
   /** What went wrong in a run, besides what the log says. */
@@ -26,20 +28,14 @@ export interface LocalSessionOptions {
 }
 
 /**
- * A session that this process drives. Its durable events come from the journal, so that what other processes write is among
- * them; the live ones come from the runs here.
+ * A session that this process drives, or is about to. What other processes write, and the text that they stream, is among its
+ * events.
  */
-export function localSession(session: Session, { journal, seq, fail }: LocalSessionOptions): TerminalSession {
+export function localSession(session: Session, { journal, live, seq, fail }: LocalSessionOptions): TerminalSession {
   const first = Math.max(1, seq - SHOWN + 1);
-  const waiting: (TreadleEvent | 'look')[] = ['look'];
-  let wake = Promise.withResolvers<void>();
-  let isOver = false;
-  const push = (one: TreadleEvent | 'look'): void => {
-    waiting.push(one);
-    wake.resolve();
-  };
-  const unsubscribe = session.subscribe((event) => push(event));
-  const unwatch = journal.watch(session.id, () => push('look'));
+  const closed = new AbortController();
+  const { signal } = closed;
+  const remove = live.add(session);
 
   /**
    * Somebody else has said something. Who only posts drives nothing: then the session goes on here. A process that has
@@ -49,7 +45,7 @@ export function localSession(session: Session, { journal, seq, fail }: LocalSess
     const goOn = async (): Promise<void> => {
       // It may be about to end, and not have seen what was said.
       await session.activeRun?.outcome.catch(() => {});
-      if (isOver || session.activeRun !== null) return;
+      if (signal.aborted || session.activeRun !== null) return;
       await session.refresh();
       if (session.canResume) await session.resume().outcome;
     };
@@ -57,24 +53,12 @@ export function localSession(session: Session, { journal, seq, fail }: LocalSess
   }
 
   async function* events(): AsyncGenerator<TreadleEvent> {
-    let last = first - 1;
-    while (!isOver) {
-      const next = waiting.shift();
-      if (next === undefined) {
-        wake = Promise.withResolvers();
-        if (waiting.length === 0) await wake.promise;
-      } else if (next !== 'look' && !isDurable(next)) yield next;
-      else if (next !== 'look' && next.seq === last + 1) {
-        last = next.seq;
-        yield next;
-      } else if (next === 'look' || next.seq > last) {
-        for await (const event of journal.read(session.id, last + 1)) {
-          last = event.seq;
-          // What was in the log when it was opened waits for the user here.
-          if (event.seq > seq && event.type === 'input_received' && ACTED_ON.has(event.input.type)) goOnSoon();
-          yield event;
-        }
-      }
+    const { followSession } = await import('@treadle/server/live');
+    for await (const event of followSession({ sessionId: session.id, journal, live, from: first, signal })) {
+      // What was in the log when it was opened waits for the user here.
+      const isNew = isDurable(event) && event.seq > seq;
+      if (isNew && event.type === 'input_received' && ACTED_ON.has(event.input.type)) goOnSoon();
+      yield event;
     }
   }
 
@@ -149,10 +133,8 @@ export function localSession(session: Session, { journal, seq, fail }: LocalSess
     },
     isCutOff: async () => session.status === 'running' && session.canResume,
     async close() {
-      isOver = true;
-      wake.resolve();
-      unsubscribe();
-      unwatch();
+      closed.abort();
+      remove();
       await session.close({ abort: true, reason: 'The terminal was left.' });
     },
   };

@@ -8,6 +8,7 @@ import type { SlashCommand, TerminalUi } from '../../terminal/ui/host.ts';
 import { plainLine } from '../asking/plain-text.ts';
 import type { Terminal as Asker } from '../asking/terminal.ts';
 import type { CommandContext } from '../context.ts';
+import { openLive } from '../sessions/live.ts';
 import { chooseParts, prepareAgent, type PreparedAgent } from '../run/agent.ts';
 import { commandsOf } from '../run/prompt-commands.ts';
 import type { RunRequest } from '../run/request.ts';
@@ -50,6 +51,7 @@ export async function prepare(
   shownModel(`${chosen.model.provider}/${chosen.model.id}`);
   const prepared = await interruptions.unless(prepareAgent(context, chosen, request, asker));
   const { kept } = prepared;
+  const live = await openLive(context.io, request.save);
   const options = { ...kept, owner: `treadle, process ${process.pid} on ${hostname()}` };
   const fail = (error: unknown): void => {
     ui.print(error instanceof Error ? error.message : String(error), 'bad');
@@ -58,7 +60,13 @@ export async function prepare(
   const bench: Workbench = {
     context,
     chosen,
-    prepared,
+    prepared: {
+      ...prepared,
+      async close() {
+        await live.close();
+        await prepared.close();
+      },
+    },
     definition: prepared.definition,
     ownCommands: await markdownCommands(context, prepared),
     shownModel,
@@ -66,11 +74,11 @@ export async function prepare(
     commands: () => slashCommands(bench),
     async open(sessionId) {
       const seq = await lastSeq(kept.journal, sessionId, prepared.place.folder);
-      return localSession(await openSession(agent(), sessionId, options), { journal: kept.journal, seq, fail });
+      return localSession(await openSession(agent(), sessionId, options), { journal: kept.journal, live, seq, fail });
     },
     begin: () =>
       lazySession(async () =>
-        localSession(await createSession(agent(), options), { journal: kept.journal, seq: 0, fail }),
+        localSession(await createSession(agent(), options), { journal: kept.journal, live, seq: 0, fail }),
       ),
   };
   return bench;

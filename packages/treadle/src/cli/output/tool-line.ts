@@ -1,7 +1,6 @@
 import type { JsonObject, JsonValue, ToolResultContent } from '@treadle/core';
 
 import { isJsonObject, parseJson } from '@treadle/core/json';
-import { ASK_USER_TOOL } from '@treadle/core/tools';
 
 import { counted, duration } from './figures.ts';
 import { outcomeOf, type Outcome } from './outcome.ts';
@@ -72,15 +71,20 @@ function shortValue(value: JsonValue | undefined): string | null {
 
 function outcomeText(call: CallEnd): Outcome {
   if (call.isRefused === true) return { words: 'refused', isBad: true };
+  if (isTask(call.content)) return { words: 'in the background', isBad: false };
   const told = call.isError ? null : (outcomeOf(call.toolName, call.details) ?? answersOf(call));
   if (told !== null) return told;
   return { words: `${call.isError ? 'error' : 'ok'}${contentText(call.content)}`, isBad: call.isError };
 }
 
+/** Whether what came back only says that the call goes on in the background. */
+export const isTask = ([block]: readonly ToolResultContent[]): boolean =>
+  block?.type === 'text' && /^\S+ runs in the background as task_\S+\. /.test(block.text);
+
 /** What the user has answered; null for a result that tells of no answers. */
 function answersOf({ toolName, content }: CallEnd): Outcome | null {
   const [block] = content;
-  if (toolName !== ASK_USER_TOOL || block?.type !== 'text') return null;
+  if (toolName !== 'ask_user' || block?.type !== 'text') return null;
   try {
     const { answers } = parseJson(block.text) as { answers: readonly { selected: string[]; other?: string }[] };
     const words = answers.map(({ selected, other }) =>

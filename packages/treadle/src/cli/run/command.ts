@@ -16,6 +16,7 @@ import { startBranches } from './branches.ts';
 import { driveRun, type Terminals } from './drive-run.ts';
 import type { CommandContext } from '../context.ts';
 import { withCommand } from './prompt-commands.ts';
+import { openLive } from '../sessions/live.ts';
 import { createRunOutput, type RunOutput } from '../output/run-output.ts';
 import { promptContent, promptTexts, type KeptIn, type RunRequest } from './request.ts';
 import { openTerminal, readLines } from '../asking/terminal.ts';
@@ -57,6 +58,8 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
       const { branches } = request;
       return startBranches(session, content, { io, note, request: branches, definition, folder, toolsIn, loadModel });
     };
+    const live = await openLive(io, request.save);
+    live.add(session);
     const stopTracing = request.telemetry ? (await telemetry())(session) : null;
     try {
       const { aboutCommands } = rights;
@@ -68,6 +71,7 @@ export async function runCommand(context: CommandContext, request: RunRequest): 
       return code;
     } finally {
       stopTracing?.();
+      await live.close();
     }
   } finally {
     await prepared.close();

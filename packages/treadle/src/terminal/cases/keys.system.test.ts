@@ -98,13 +98,18 @@ describe.concurrent('keys', () => {
     terminal.type('edited\r');
     await terminal.shows('> [paste #1 · 2,000 lines] edited');
     expect(times(await world.read('seen.txt'), 'line 1999')).toBe(0);
+    // With another key, what was pasted can be edited, too.
+    terminal.type('\u0018');
+    await expect.poll(() => world.read('seen.txt')).toContain('line 1999');
+    terminal.type('again\r');
+    await terminal.shows('> [paste #2 · 2,000 lines]');
     terminal.type('\r');
     await terminal.shows(/1 turn · /);
     const [request] = world.provider.requests;
     const expected = lines.join('\n').replace('\u001b', '\\u{1b}');
-    expect(said(request?.body).includes(`${expected} edited`)).toBe(true);
+    expect(said(request?.body).includes(`${expected} edited again`)).toBe(true);
     terminal.type(UP);
-    await terminal.shows('> [paste #1 · 2,000 lines] edited');
+    await terminal.shows('> [paste #2 · 2,000 lines]');
     terminal.type('\u0015');
     terminal.type('\u001b[200~never ended');
     await terminal.shows('> never ended');
@@ -130,6 +135,10 @@ describe.concurrent('keys', () => {
     await terminal.shows('after this run: first thing');
     terminal.type('second thing\t');
     await terminal.shows('after this run: second thing');
+    terminal.type(UP);
+    expect(await terminal.shows(/^> first thing\n {2}second thing$/m)).not.toContain('after this run');
+    terminal.type('\t');
+    await terminal.shows('after this run: first thing second thing');
     terminal.type('\u001b');
     await terminal.shows(/Interrupted[^]*> first thing\n {2}second thing/);
     expect(world.provider.requests).toHaveLength(3);
@@ -153,13 +162,13 @@ describe.concurrent('keys', () => {
     await terminal.shows('One moment');
     terminal.type('steer this\r');
     terminal.type('then that\t');
-    await terminal.shows(/→ next call: steer this\n→ after this run: then that/);
+    await terminal.shows(/→ next call: steer this · Up takes it back\n→ after this run: then that/);
     const inputs = (await world.log()).flatMap((event) => (event.type === 'input_received' ? [event.input.type] : []));
     expect(inputs).toEqual(['prompt', 'steering', 'follow_up']);
     terminal.kill('SIGKILL');
     await terminal.ended;
     const again = world.open(['-c']);
-    await again.shows(/→ next call: steer this\n→ after this run: then that[^]*Enter goes on/);
+    await again.shows(/→ next call: steer this · Up takes it back\n→ after this run: then that[^]*Enter goes on/);
     again.type('\r');
     const shown = await again.shows(/Taken in\.[^]*And done\.[^]* turns? · /);
     for (const text of ['steer this', 'then that', 'Taken in', 'And done']) expect(times(shown, text)).toBe(1);

@@ -110,7 +110,7 @@ describe.concurrent('tools', () => {
   it('shows all of one result with /show, and ends a background task with /tasks', async ({ expect }) => {
     await using world = await terminalWorld([
       { toolCalls: [bash('seq 40')] },
-      { toolCalls: [{ name: 'bash', arguments: { command: 'sleep 600', run_in_background: true } }] },
+      { toolCalls: [{ name: 'bash', arguments: { command: 'echo begun; sleep 600', run_in_background: true } }] },
       'It runs.',
       'It was ended.',
     ]);
@@ -118,14 +118,28 @@ describe.concurrent('tools', () => {
     await terminal.shows(STATUS);
     terminal.type('Go\r');
     await terminal.shows('[#1 40 lines]');
-    await terminal.shows('in the background · task_');
+    await terminal.shows(/sleep 600 .*· in the\s+background · /);
+    await terminal.shows(/⚙ In the background: .*sleep 600[^]* in the background · \d+ s/);
     terminal.type('/show 1\r');
     expect(await terminal.shows('Result #1')).toMatch(/^ *17$/m);
     terminal.type('q');
+    terminal.type('\u001b');
+    await terminal.shows('Esc again ends what runs in the background.');
+    for (let shown = ''; !/^begun$/m.test(shown);) {
+      terminal.type('/tasks\r');
+      await terminal.shows('❯ Run a command · echo begun');
+      terminal.type('\r');
+      await terminal.shows('❯ show what it has put out');
+      terminal.type('\r');
+      // Its output is looked at a few times a second.
+      shown = await terminal.shows(/^(?:begun|Nothing yet\.)\n[^]*\n>$/m);
+    }
     terminal.type('/tasks\r');
-    await terminal.shows('Enter ends a task');
+    await terminal.shows('❯ Run a command · echo begun');
     terminal.type('\r');
-    await terminal.shows(/in the background: killed/);
+    await terminal.shows('❯ show what it has put out');
+    terminal.type('\u001b[B\r');
+    await terminal.shows(/In the background: [^]*sleep 600[^]*· killed.* \[#2\]/);
     terminal.type('/tasks\r');
     await terminal.shows('Nothing runs in the background.');
     terminal.type('/show 9\r');

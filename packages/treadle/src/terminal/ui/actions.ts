@@ -160,16 +160,16 @@ export function createActions(parts: ActionsParts): Actions {
     else ui.page(`Result #${number}`, rows);
   }
 
-  /** The editor has what was pasted, too. A long text comes back as one paste. */
-  async function edit(): Promise<void> {
+  /** @param isWhole the editor has what was pasted, too; a long text comes back as one paste */
+  async function edit(isWhole: boolean): Promise<void> {
     const back = parts.handOver();
     try {
-      const { whole } = input;
-      const text = await host.edit(whole);
+      const before = isWhole ? input.whole : input.text;
+      const text = await host.edit(before);
       if (text === null) setHint('The editor ended with an error: the draft is as it was.');
-      else if (text !== whole) {
-        input.set('');
-        input.paste(text);
+      else if (text !== before) {
+        ui.setDraft(isWhole ? '' : text);
+        if (isWhole) input.paste(text);
       }
     } finally {
       back();
@@ -230,7 +230,8 @@ export function createActions(parts: ActionsParts): Actions {
           void pasteImage().catch(fail);
           return true;
         case 'ctrl+g':
-          void edit().catch(fail);
+        case 'ctrl+x':
+          void edit(name === 'ctrl+x').catch(fail);
           return true;
         case 'shift+tab':
           void host.nextMode(ui).catch(fail);

@@ -130,7 +130,7 @@ function workingRow(state: ViewState, { now, beat }: LocalState, { columns, them
     time(seconds),
     ...(taken > 0 ? [`${grouped(taken)} tokens`] : []),
     ...(run.cost !== null && run.cost > 0 ? [cost(run.cost)] : []),
-    'Esc interrupts',
+    isWaitingForTasks(state) ? 'Esc twice ends it' : 'Esc interrupts',
   ];
   return ['', fit(`${theme.accent(GLYPHS[beat % GLYPHS.length] ?? '')} ${theme.dim(parts.join(' · '))}`, columns)];
 }

@@ -2,7 +2,7 @@ import { plainLine, plainText } from '../../cli/asking/plain-text.ts';
 import { counted, duration } from '../../cli/output/figures.ts';
 import { planLines } from '../../cli/output/plan-lines.ts';
 import { todoLines } from '../../cli/output/todo-lines.ts';
-import { argumentsText, toolLine } from '../../cli/output/tool-line.ts';
+import { argumentsText, isTask, toolLine } from '../../cli/output/tool-line.ts';
 import { isJsonObject } from '@treadle/core/json';
 import { pieceRows } from '../markdown/render.ts';
 import { fit, widthOf, wrap, wrapIndented } from '../screen/text.ts';
@@ -160,7 +160,7 @@ function toolRows(cell: ToolCell, options: RowOptions): string[] {
       ),
     ];
   }
-  if (toolName !== 'bash') return rows;
+  if (toolName !== 'bash' || isTask(content)) return rows;
   const hasFailed = isJsonObject(details) && details['exitCode'] !== 0;
   const shown = shownLines(text, hasFailed ? FAILED_ROWS : OUTPUT_ROWS, options).filter(
     (line) => line !== theme.dim(''),

@@ -92,7 +92,9 @@ export function createView({ label, self }: { label(toolName: string): string; r
     if (!inView && message.stopReason === 'error') notice('— the reply broke off —');
     const text = message.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n\n');
     if (text !== '') lastReply = text;
-    for (const block of message.content) if (block.type === 'tool_call') cells.call(block);
+    const calls = message.content.filter((block) => block.type === 'tool_call');
+    for (const call of calls) cells.call(call);
+    if (run && calls.length === 0) run = { ...run, isInTurn: false };
   }
 
   function discard(why: string): void {
@@ -112,7 +114,6 @@ export function createView({ label, self }: { label(toolName: string): string; r
     run = {
       ...run,
       turns: run.turns + 1,
-      isInTurn: false,
       tokens: run.tokens + read + (output ?? 0),
       cost: spent === null || run.cost === null ? null : run.cost + spent,
     };
