@@ -30,7 +30,7 @@ export const RUN_OPTIONS = {
   title: { help: 'Have the model name the session once it has answered: one more short call.' },
   telemetry: { help: 'Trace the run with what you have set up with @opentelemetry/api.' },
   continue: { short: 'c', help: "Go on with this folder's latest session." },
-  resume: { short: 'r', value: 'ID', help: 'Go on with this session.' },
+  resume: { short: 'r', value: 'ID', isOptional: true, help: 'Go on with this session; without ID choose one.' },
   tools: { value: 'LIST', help: 'Only these tools, or none: --tools read_file,search.' },
   web: { help: "Let it fetch web pages; each host asks, unless --allow 'web_fetch(domain:example.com)'." },
   system: { value: 'TEXT', help: 'Use this system prompt instead of the default one.' },

@@ -62,12 +62,32 @@ function sessionsHelp(commands: readonly (readonly [string, SessionsCommand])[])
 }
 
 function optionLines(table: OptionTable): string {
-  const rows = Object.entries(table).map(([name, { short, value, help }]) => {
-    const flag = `${short === undefined ? '    ' : `-${short}, `}--${name}${value === undefined ? '' : ` ${value}`}`;
+  const rows = Object.entries(table).map(([name, { short, value, isOptional, help }]) => {
+    const given = value === undefined ? '' : isOptional === true ? ` [${value}]` : ` ${value}`;
+    const flag = `${short === undefined ? '    ' : `-${short}, `}--${name}${given}`;
     return { flag, help };
   });
   const width = Math.max(...rows.map(({ flag }) => flag.length));
-  return rows.map(({ flag, help }) => `  ${flag.padEnd(width)}  ${help}`).join('\n');
+  return rows
+    .map(
+      ({ flag, help }) =>
+        `  ${flag.padEnd(width)}  ${broken(help, COLUMNS - width - 4).join(`\n${' '.repeat(width + 4)}`)}`,
+    )
+    .join('\n');
+}
+
+/** Columns of most terminals. */
+const COLUMNS = 80;
+
+/** A text in lines of so many characters, where its words allow it. */
+function broken(text: string, columns: number): string[] {
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1) ?? '';
+    if (line !== '' && line.length + 1 + word.length > columns) lines.push(word);
+    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
+  }
+  return lines;
 }
 
 const EXIT_CODES = `  0    done
@@ -83,10 +103,11 @@ const EXIT_CODES = `  0    done
 const RUN_HELP = `treadle: an agent that works in a folder, and keeps what it did
 
 Usage:
-  treadle "prompt" [options]
-  treadle run "prompt" [options]
+  treadle [options]                        a session at the terminal
+  treadle "prompt" [options]               one prompt
   command | treadle "prompt" [options]     standard input goes after the prompt
   treadle -c ["prompt"]                    go on with the latest session of this folder
+  treadle -r                               choose one of its sessions
   treadle serve                            an agent over HTTP, for this folder
   treadle acp                              an agent for editors, over the Agent Client Protocol
   treadle sessions list                    sessions that were kept
@@ -105,12 +126,13 @@ Options of run:
 ${optionLines(RUN_OPTIONS)}
 
 Permissions:
-  What only reads in the folder runs: list_files, search, read_file, and commands such as ls.
-  write_file and edit_file run in a folder that --cwd names, or with --allow write; commands
-  with --allow bash, or one of them with --allow 'bash(npm test)'. --deny wins over all of it.
-  What is left open is asked at a terminal; without one it is refused, which is said on
-  standard error, and to the model. Rules may be kept in ~/.config/treadle/settings.json, and in
-  a folder's .treadle/settings.json, which acts once the folder is trusted and only tightens.
+  What only reads in the folder runs: list_files, search, read_file, and commands
+  such as ls. write_file and edit_file run in a folder that --cwd names, or with
+  --allow write; commands with --allow bash, or one of them with
+  --allow 'bash(npm test)'. --deny wins over all of it. What is left open is asked
+  at a terminal; without one it is refused, which is said on standard error, and to
+  the model. Rules may be kept in ~/.config/treadle/settings.json, and in a folder's
+  .treadle/settings.json, which acts once the folder is trusted and only tightens.
 
 Environment:
   ANTHROPIC_API_KEY, OPENAI_API_KEY       keys; the first one found decides the default model

@@ -100,6 +100,8 @@ async function dispatch(argv: readonly string[], context: CommandContext): Promi
         const code = await (await import('./interactive/command.ts')).interactiveCommand(own, request);
         if (code !== null) return code;
       }
+      if (request.session.kind === 'choose')
+        throw new UsageError('Which session? treadle sessions list shows them: treadle -r ID "prompt"');
       return (await import('./run/command.ts')).runCommand(own, request);
     }
   }

@@ -7,6 +7,8 @@ export interface OptionSpec {
   readonly short?: string;
   /** What the value is called in the help, such as `FOLDER`. */
   readonly value?: string;
+  /** The value may be left out. */
+  readonly isOptional?: boolean;
   /** The flag may be given several times. */
   readonly repeatable?: boolean;
   readonly help: string;
@@ -137,6 +139,7 @@ function checkOption({ name, rawName, value, inlineValue }: OptionToken, table: 
     if (value !== undefined) throw new UsageError(`${rawName} takes no value.`);
     return;
   }
+  if (value === undefined && spec.isOptional === true) return;
   if (value === undefined) throw new UsageError(`${rawName} needs a value: ${rawName} ${spec.value}.`);
   // `--model --cwd x` forgot the model; a value that begins with a dash is written `--model=-x`.
   if (inlineValue !== true && value.length > 1 && value.startsWith('-')) {

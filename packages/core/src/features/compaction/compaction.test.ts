@@ -402,6 +402,15 @@ describe('a compaction that somebody asks for', () => {
     expect((await session.prompt('And now?').result).status).toBe('completed');
   });
 
+  it('has a model sum up a short conversation, too, where it is said what matters', async () => {
+    const long = { text: `So it is: ${'it rains and rains. '.repeat(40)}`, usage: null };
+    const model = scriptedModel([long, long, long, long, { text: 'It rains.', usage: null }]);
+    const session = await createSession(defineAgent({ model }));
+    for (const said of ['One.', 'Two.', 'Three.', 'Four.']) await session.prompt(said).result;
+    expect(await session.compact({ instructions: 'Mind the weather.' })).toMatchObject({ strategy: 'summarising' });
+    expect(JSON.stringify(session.messages)).toContain('It rains.');
+  });
+
   it('works for an agent without a context policy too', async () => {
     const session = await createSession(defineAgent({ model: explorer(12), tools: [look] }));
     await session.prompt('Look everywhere.').result;

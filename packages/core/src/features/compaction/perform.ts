@@ -69,6 +69,7 @@ function inputOf(context: PerformContext, step: CompactStep, spending: Spending)
     oversized: oversizedOf(step, bounds, tokens),
     window: model.contextWindow ?? bounds?.window ?? null,
     strategies: policy.strategies,
+    isAsked: step.trigger === 'manual' && step.instructions.length > 0,
     pin: policy.pin,
     at: clock.now(),
     newId: () => ids.create('msg'),

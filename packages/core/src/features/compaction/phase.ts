@@ -23,6 +23,8 @@ export interface PhaseContext {
   newId(): string;
   /** The name of the tool that reads removed text back; null when the agent has none. */
   readonly recallName: string | null;
+  /** Somebody asked for it, and said what matters: then a summary is worth a model call, however short the rest is. */
+  readonly isAsked?: boolean;
   /**
    * Has a model write down what these messages say. `messages` ends with the last message to be summarised.
    *

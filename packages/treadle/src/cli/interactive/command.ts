@@ -3,14 +3,14 @@ import type { PermissionMode } from '@treadle/core';
 import { hostname } from 'node:os';
 import process from 'node:process';
 
-import type { TerminalHost } from '../../terminal/ui/host.ts';
+import type { TerminalHost, TerminalUi } from '../../terminal/ui/host.ts';
 import { openTerminal, type Terminal } from '../../terminal/ui/terminal.ts';
 import type { TerminalSession } from '../../terminal/session/session.ts';
 import type { CommandContext } from '../context.ts';
 import { SIGNAL_EXIT } from '../exit-codes.ts';
 import { homeFolder } from '../parts.ts';
 import type { RunRequest } from '../run/request.ts';
-import { realFolder } from '../sessions/folder-sessions.ts';
+import { realFolder, shortId } from '../sessions/folder-sessions.ts';
 import { closeInOrder } from './closing.ts';
 import { plainDevice, processDevice } from './device.ts';
 import { machineHost } from './host.ts';
@@ -86,6 +86,8 @@ export async function interactiveCommand(context: CommandContext, request: RunRe
       ready.resolve(made);
       const { sessionId } = made.prepared.place;
       opening.resolve(sessionId === null ? made.begin() : await made.open(sessionId));
+      const choose = made.commands().find(({ name }) => request.session.kind === 'choose' && name === 'resume');
+      await choose?.run('', terminal.ui);
     })
     .catch((error: unknown) => {
       ready.reject(error);
@@ -94,11 +96,22 @@ export async function interactiveCommand(context: CommandContext, request: RunRe
   try {
     const code = await terminal.left;
     await store.settled();
+    const id = idOf(terminal.ui);
+    if (id !== '' && request.save) context.out.print(`Session ${shortId(id)} is kept: treadle -c goes on with it.\n`);
     return code;
   } finally {
     process.off('uncaughtException', crashed);
     process.off('unhandledRejection', crashed);
     await closeInOrder(terminal.ui, ready.promise, io);
+  }
+}
+
+/** The session that is shown; empty before there is one. */
+function idOf(ui: Pick<TerminalUi, 'session'>): string {
+  try {
+    return ui.session.id;
+  } catch {
+    return '';
   }
 }
 

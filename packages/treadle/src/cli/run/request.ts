@@ -38,7 +38,7 @@ export interface RunRequest extends ReturnType<typeof readRunRequest> {
 }
 
 /** Which session the run is in. */
-type SessionChoice = { readonly kind: 'new' | 'latest' } | { readonly kind: 'id'; readonly id: string };
+type SessionChoice = { readonly kind: 'new' | 'latest' | 'choose' } | { readonly kind: 'id'; readonly id: string };
 
 /**
  * @param table the flags there are; others than those of run are left to the caller
@@ -47,11 +47,13 @@ type SessionChoice = { readonly kind: 'new' | 'latest' } | { readonly kind: 'id'
 export function readRunRequest(args: readonly string[], table: typeof RUN_OPTIONS = RUN_OPTIONS) {
   const options = parseOptions(args, table);
   const resume = options.text('resume');
-  if (resume !== undefined && options.flag('continue')) {
+  if (options.flag('resume') && options.flag('continue')) {
     throw new UsageError('--continue and --resume name two sessions. Give one of them.');
   }
   const session: SessionChoice =
-    resume === undefined ? { kind: options.flag('continue') ? 'latest' : 'new' } : { kind: 'id', id: resume };
+    resume === undefined
+      ? { kind: options.flag('resume') ? 'choose' : options.flag('continue') ? 'latest' : 'new' }
+      : { kind: 'id', id: resume };
   if (session.kind !== 'new' && options.flag('no-save'))
     throw new UsageError('--no-save starts a session that is not kept: it continues none.');
   return {

@@ -87,8 +87,9 @@ function handing<Value>() {
 it('asks for a line where one is awaited, and not while a run goes on', async () => {
   const [events, lines] = [handing<TreadleEvent>(), handing<string>()];
   const { posted, written, device, session, host } = world({ events: events.given });
+  let seq = 0;
   const take = (...given: readonly object[]) =>
-    events.give(...given.map((one) => ({ seq: 1, at: 0, ...one }) as never));
+    events.give(...given.map((one) => ({ seq: (seq += 1), at: 0, ...one }) as never));
   openPlain(device(lines.given), host, Promise.resolve(session));
   await expect.poll(() => written.at(-1)).toBe('> ');
   const isAwaited = (): boolean => written.at(-1) === '> ';
@@ -114,7 +115,7 @@ it('asks for a line where one is awaited, and not while a run goes on', async ()
   expect(written.at(-1)).toBe('Number: ');
   await lines.give('1');
   written.push('the answer');
-  await take({ type: 'input_received', seq: 9, input: { type: 'approval_answer', approvalId, decision: 'approve' } });
+  await take({ type: 'input_received', input: { type: 'approval_answer', approvalId, decision: 'approve' } });
   expect(isAwaited()).toBe(false);
   await take({ type: 'approval_answered', approvalId, decision: 'approve' });
   expect(isAwaited()).toBe(false);

@@ -10,7 +10,7 @@ import { transcriptOf } from './transcript.ts';
 import { createView, type View } from '../view/view.ts';
 import type { TerminalHost, TerminalUi } from './host.ts';
 import { createQuestions } from './questions.ts';
-import { createScroll } from './scroll.ts';
+import { beginning, createScroll } from './scroll.ts';
 import { createShell } from './shell.ts';
 import { createSpeech } from './speech.ts';
 import type { Terminal } from './terminal.ts';
@@ -208,10 +208,13 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
     const before = session;
     session = sending(next);
     isSent = false;
-    view = createView(host);
-    scroll.restart();
+    if (next.id === '' || next.id !== before?.id) {
+      view = createView(host);
+      scroll.restart();
+      if (before !== null && before.id !== '') scroll.add(beginning(next));
+    }
     if (before) await before.close();
-    if (next.leftOut > 0) print(`… ${next.leftOut} earlier events are left out.`);
+    if (next.leftOut > 0 && view.state.seq === 0) print(`… ${next.leftOut} earlier events are left out.`);
     void follow(next);
     isCutOff = await next.isCutOff();
     if (isCutOff) print('The run broke off. An empty line goes on with it; a message begins another one.');
@@ -239,6 +242,7 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
     try {
       for await (const event of followed.events) {
         if (session?.events !== followed.events) return;
+        if ('seq' in event && event.seq <= view.state.seq) continue;
         if (event.type === 'run_started' || event.type === 'input_rejected') isSent = false;
         view.take(event);
         update();

@@ -1,5 +1,6 @@
 import type { UserContent } from '@treadle/core';
 
+import type { TerminalSession } from '../session/session.ts';
 import { blockRows, type RowOptions } from '../view/rows.ts';
 import type { Block } from '../view/blocks.ts';
 import { commandIn } from '../view/words.ts';
@@ -17,6 +18,13 @@ export interface Scroll {
   /** Another session begins. */
   restart(): void;
 }
+
+/** A line above the transcript of another session. */
+export const beginning = ({ id }: Pick<TerminalSession, 'id'>): Block => ({
+  type: 'notice',
+  text: id === '' ? '── a new session ──' : `── session ${id.replace(/^session_/, '').slice(0, 8)} ──`,
+  tone: 'dim',
+});
 
 /** @param seen is told of each block before it is drawn */
 export function createScroll(seen: (block: Block) => void): Scroll {

@@ -57,6 +57,8 @@ export function createSpeech({
   return {
     async say(text, kind) {
       if (/^\/[\w:-]+(?:\s|$)/.test(text)) return command(text);
+      // As in a shell.
+      if (/^(?:exit|quit)\s*$/.test(text)) return ui.leave();
       if (text.startsWith('!')) return run(text.slice(1).trim());
       const content = [...shell.take(), ...(await host.content(text))];
       await post(ui.state.run === null ? promptOf(content) : typed(kind, content));

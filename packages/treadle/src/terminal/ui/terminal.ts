@@ -23,7 +23,7 @@ import { createInputLine } from './input-line.ts';
 import { liveRows } from './live.ts';
 import { createModes } from './modes.ts';
 import { createQuestions } from './questions.ts';
-import { createScroll } from './scroll.ts';
+import { beginning, createScroll } from './scroll.ts';
 import { createShell } from './shell.ts';
 
 /** Milliseconds that something must be on the screen before a digit answers it. */
@@ -255,10 +255,14 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
   async function show(next: TerminalSession): Promise<void> {
     const before = session;
     session = next;
-    view = createView(host);
-    scroll.restart();
+    // The same one, opened again: its transcript is on the screen.
+    if (next.id === '' || next.id !== before?.id) {
+      view = createView(host);
+      scroll.restart();
+      if (before !== null && before.id !== '') scroll.add(beginning(next));
+    }
     if (before) await before.close();
-    if (next.leftOut > 0) {
+    if (next.leftOut > 0 && view.state.seq === 0) {
       const text = `… ${next.leftOut} earlier events are left out · Ctrl+O shows all`;
       scroll.add({ type: 'notice', text, tone: 'dim' });
       // Above what follows.
@@ -278,6 +282,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     try {
       for await (const event of followed.events) {
         if (session !== followed) return;
+        if ('seq' in event && event.seq <= view.state.seq) continue;
         view.take(event);
         schedule();
       }
@@ -360,6 +365,8 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
 
   function leave(code: number): void {
     if (isOver) return;
+    // What has come of a reply stays on the screen.
+    for (const piece of view.state.reply?.open() ?? []) scroll.add({ type: 'markdown', piece, isFirst: false });
     draw();
     isOver = true;
     frames.stop();

@@ -20,7 +20,9 @@ export interface SummariseOptions {
   readonly keepRecentTurns?: number;
   /** Messages at the beginning that stay as they are. Default 0. */
   readonly keepFirst?: number;
-  /** Tokens there must be to summarise: less isn't worth a model call. Default 1,000. */
+  /**
+   * Tokens there must be to summarise: less isn't worth a model call. Default 1,000; 200 where `compact` was told what matters.
+   */
   readonly clearAtLeast?: number;
   /** Tokens a summary may have. Default 2,000. */
   readonly maxTokens?: number;
@@ -52,7 +54,8 @@ export function summarise(options: SummariseOptions = {}): CompactionPhase {
     name: 'summarise',
     async apply(view, context) {
       const { units, replaces } = oldUnits(view, context, { keepFirst, keepRecentTurns });
-      if (units.length === 0 || replaces < clearAtLeast) return view;
+      const least = context.isAsked === true ? LEAST_SUMMARY : clearAtLeast;
+      if (units.length === 0 || replaces < least) return view;
       return replaceBySummary(view, units, context, { replaces, maxTokens, instructions });
     },
   };
