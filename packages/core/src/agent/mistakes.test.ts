@@ -275,7 +275,7 @@ describe('what people and models are told', () => {
     const { status, permissionDenials } = await session.reject(question, message).result;
     expect(status).toBe('completed');
     expect(permissionDenials).toMatchObject([
-      { by: 'person', reason: expect.stringContaining(`pay was not run. ${told} Don't look`) as string },
+      { by: 'person', reason: expect.stringContaining(`pay was not run. ${told} Do as they say`) as string },
     ]);
   });
 

@@ -30,7 +30,8 @@ export async function withUserVariables(io: Pick<CliIo, 'env' | 'cwd'>): Promise
   const { loginVariables, readLogin } = await import('./login-file.ts');
   const [user, login] = await Promise.all([userSettings(io), readLogin(io)]);
   const env = { ...user?.settings.env, ...io.env };
-  return { ...loginVariables(login, env), ...env };
+  const isSet = ([, value]: readonly [string, unknown]): boolean => value !== undefined && value !== '';
+  return { ...env, ...loginVariables(login, env), ...Object.fromEntries(Object.entries(env).filter(isSet)) };
 }
 
 async function userSettings(

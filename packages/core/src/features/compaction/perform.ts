@@ -1,6 +1,6 @@
 import { viewParts } from '../../view-parts.ts';
 import { compactView, type Compaction } from './compact.ts';
-import { estimateFrame } from '../../messages/estimate-frame.ts';
+import { estimateFrame, estimateMessages } from '../../messages/estimate-frame.ts';
 import { checkContext, contextBounds, type ContextBounds } from './options.ts';
 import { RECALL } from '../../messages/result-share.ts';
 import type { DurableEventBody } from '../../events/events.ts';
@@ -59,13 +59,14 @@ function inputOf(context: PerformContext, step: CompactStep, spending: Spending)
   const asked = modelOf(agent, state.run?.turn?.modelIndex ?? state.run?.modelIndex ?? 0);
   const bounds = contextBounds(policy, asked);
   const tokens = viewTokens(state, agent);
+  const frameTokens = estimateFrame(agent);
   const model = policy.summary.model ?? asked;
   const summariser = { model, policy: policy.summary, instructions: step.instructions, spending };
   return {
     view: state.view,
     tokens,
-    frameTokens: estimateFrame(agent),
-    target: targetOf(step, bounds, tokens),
+    frameTokens,
+    target: targetOf(step, bounds, tokens, frameTokens / (frameTokens + estimateMessages(state.view))),
     oversized: oversizedOf(step, bounds, tokens),
     window: model.contextWindow ?? bounds?.window ?? null,
     strategies: policy.strategies,
@@ -78,9 +79,14 @@ function inputOf(context: PerformContext, step: CompactStep, spending: Spending)
   };
 }
 
-/** When a person wants it, or a provider says that it is needed, sizes are not to be trusted: half of what is there goes. */
-function targetOf({ trigger }: CompactStep, bounds: ContextBounds | null, tokens: number): number {
-  const half = Math.floor(tokens / 2);
+/**
+ * When a person wants it, or a provider says that it is needed, sizes are not to be trusted: half of what is there goes. A
+ * person means the conversation, and not what every request has.
+ *
+ * @param frame the share of the tokens that system prompt and tools take
+ */
+function targetOf({ trigger }: CompactStep, bounds: ContextBounds | null, tokens: number, frame: number): number {
+  const half = Math.floor((tokens * (trigger === 'manual' ? 1 + frame : 1)) / 2);
   if (!bounds) return half;
   return trigger === 'auto' ? bounds.target : Math.min(bounds.target, half);
 }

@@ -68,10 +68,12 @@ export function refusal(
 function deniedWords({ name }: CallState, { by, reason }: PermissionDecision): string {
   const isOwnWords = by.type === 'person' || by.type === 'callback';
   const said = isOwnWords && /[.!?…]\s*$/.test(reason) ? reason : `${reason}.`;
-  return (
-    `Permission denied: ${name} was not run. ${said} ` +
-    "Don't look for a way around. Go on without it, or say what you would have done."
-  );
+  // What a person wants instead may well be another way.
+  const then =
+    by.type === 'person'
+      ? 'Do as they say, or go on without it.'
+      : "Don't look for a way around. Go on without it, or say what you would have done.";
+  return `Permission denied: ${name} was not run. ${said} ${then}`;
 }
 
 /** The calls that may be looked at now: those after a sequential call that waits for a person wait with it. */

@@ -12,7 +12,7 @@ import { homeFolder } from '../parts.ts';
 import type { RunRequest } from '../run/request.ts';
 import { realFolder, shortId } from '../sessions/folder-sessions.ts';
 import { closeInOrder } from './closing.ts';
-import { plainDevice, processDevice } from './device.ts';
+import { plainDevice, processDevice, turnOfLoop } from './device.ts';
 import { machineHost } from './host.ts';
 import { openStore } from './store.ts';
 import type { Workbench } from './workbench.ts';
@@ -74,6 +74,8 @@ export async function interactiveCommand(context: CommandContext, request: RunRe
   process.on('uncaughtException', crashed);
   process.on('unhandledRejection', crashed);
   interruptions.onFirst((signal) => terminal.leave(SIGNAL_EXIT[signal]));
+  // What was typed ahead is read before the rest is loaded.
+  await turnOfLoop();
   // Loaded on use: the input line is there before the rest is.
   import('./prepare.ts')
     .then(({ prepare }) =>

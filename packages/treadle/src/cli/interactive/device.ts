@@ -6,6 +6,9 @@ import { readLines } from '../asking/terminal.ts';
 import type { CommandContext } from '../context.ts';
 import type { CliIo } from '../io.ts';
 
+/** What waits to be read is read meanwhile. */
+export const turnOfLoop = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+
 /** This process's terminal; null where there is none to draw on. */
 export function processDevice(io: CliIo): TerminalDevice | null {
   const { stdin } = process;
@@ -26,7 +29,9 @@ export function processDevice(io: CliIo): TerminalDevice | null {
       stdin.setRawMode(true);
       // Typed before the keys were read: the terminal's own line has made a line feed of Enter.
       let isTypedAhead = true;
-      setImmediate(() => setImmediate(() => (isTypedAhead = false)));
+      void turnOfLoop().then(() => {
+        isTypedAhead = false;
+      });
       const read = (bytes: Uint8Array): void =>
         take(isTypedAhead ? bytes.map((byte) => (byte === 10 ? 13 : byte)) : bytes);
       stdin.on('data', read);

@@ -59,6 +59,8 @@ export function argumentsText(args: JsonObject): string {
   const { questions } = args;
   const [asked] = Array.isArray(questions) ? (questions as readonly JsonValue[]) : [];
   const question = asked !== undefined && isJsonObject(asked) ? asked['question'] : undefined;
+  const { subagent_type: agent, prompt, description = prompt } = args;
+  if (typeof agent === 'string' && typeof description === 'string') return plainLine(`${agent}: ${description}`, 80);
   const first = [said, question].filter((text) => typeof text === 'string');
   return plainLine([...first, ...others].join(' '), 80);
 }

@@ -103,10 +103,23 @@ function inlineText(tokens: readonly Token[], theme: Theme): string {
   return tokens.map((token) => inlineToken(token, theme)).join('');
 }
 
+/** Characters that Markdown writes with a name. */
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&amp;': '&',
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&#39;': "'",
+  '&nbsp;': ' ',
+};
+const ENTITY = /&(?:amp|lt|gt|quot|#39|nbsp);/g;
+
 function inlineToken(token: Token, theme: Theme): string {
   const inside = (): string => {
     const { tokens, text = '' } = token as { readonly tokens?: readonly Token[]; readonly text?: string };
-    return tokens === undefined ? plainText(text) : inlineText(tokens, theme);
+    return tokens === undefined
+      ? plainText(text.replaceAll(ENTITY, (name) => ENTITIES[name] ?? name))
+      : inlineText(tokens, theme);
   };
   switch (token.type) {
     case 'strong':
@@ -120,7 +133,8 @@ function inlineToken(token: Token, theme: Theme): string {
     case 'link': {
       const { href, text } = token as Tokens.Link;
       const said = inside();
-      return href === text || href === `mailto:${text}` ? said : `${said} ${theme.dim(`(${plainText(href)})`)}`;
+      const isAddress = href === text.replaceAll('`', '');
+      return isAddress || href === `mailto:${text}` ? said : `${said} ${theme.dim(`(${plainText(href)})`)}`;
     }
     case 'image': {
       const { href, text } = token as Tokens.Image;

@@ -101,6 +101,12 @@ describe('a stream of Markdown', () => {
     expect(rowsOf(table, 5, 20)).toEqual(['name: first', 'text: some longer', '      words here']);
   });
 
+  it('shows characters that have names, and an address once', () => {
+    expect(rowsOf('A &amp; B &lt;c&gt;, `&amp;`, [`a.md`](a.md) and [b](b.md)', 7)).toEqual([
+      'A & B <c>, &amp;, a.md and b (b.md)',
+    ]);
+  });
+
   it('makes harmless what a terminal would obey', () => {
     const rows = rowsOf('**a\u001b]0;owned\u0007** `\u001b[2J`\n\n```\n\u009b6n\u202e\n```\n', 3).join('\n');
     expect(rows).not.toMatch(/[\u0007\u001b\u009b\u202e]/u); // oxlint-disable-line eslint/no-control-regex -- these are looked for

@@ -23,7 +23,7 @@ export interface ApprovalOptions {
   readonly diff: string | null;
   answer(answer: Answer): void;
   /** Asks why not; null goes back to the menu. */
-  askWhy(): Promise<string | null>;
+  askWhy(above: Panel['rows']): Promise<string | null>;
   /** Shows all of it. */
   showAll(rows: (columns: number, theme: Theme) => readonly string[]): void;
   /** Whether a key may be an answer now: nobody is in the middle of typing something else. */
@@ -61,11 +61,20 @@ export function approvalPanel(options: ApprovalOptions): Panel {
     ];
   };
 
+  /** The call: what it is, and what it would do. */
+  const call: Panel['rows'] = (columns, most, theme) => {
+    if (most < 1) return [];
+    const path = question.arguments['path'];
+    const head = [label, ...(diff !== null && typeof path === 'string' ? [exactLine(path)] : [])].join(' · ');
+    const shown = most < 2 ? [] : body(columns - 2, theme, most - 1).map((row) => `  ${row}`);
+    return [theme.bold(fit(plainLine(head, 300), columns)), ...shown];
+  };
+
   function choose(index: number): void {
     const isNo = index === choices.length - 1;
     if (isNo) {
       hint = '';
-      void options.askWhy().then((why) => {
+      void options.askWhy(call).then((why) => {
         if (why === null) return;
         answer({
           decision: 'reject',
@@ -82,8 +91,6 @@ export function approvalPanel(options: ApprovalOptions): Panel {
 
   return {
     rows(columns, most, theme) {
-      const path = question.arguments['path'];
-      const head = [label, ...(diff !== null && typeof path === 'string' ? [exactLine(path)] : [])].join(' · ');
       const asked = wrap(theme.warn(exactLine(question.question)), columns);
       const told = [...asked, ...(about === null ? [] : wrap(theme.warn(exactLine(about)), columns))];
       const menu = choices.flatMap((text, index) => {
@@ -92,11 +99,8 @@ export function approvalPanel(options: ApprovalOptions): Panel {
         return rows.length === 1 || most > 20 ? rows : [fit(`${mark}${text}`, columns)];
       });
       const below = [...menu, ...(hint === '' ? [] : [theme.warn(fit(hint, columns))])];
-      const room = Math.max(0, most - below.length - told.length - 1);
-      const shown = room === 0 ? [] : body(columns - 2, theme, room).map((row) => `  ${row}`);
       return [
-        theme.bold(fit(plainLine(head, 300), columns)),
-        ...shown,
+        ...call(columns, Math.max(1, most - below.length - told.length), theme),
         ...told.slice(0, Math.max(1, most - below.length - 1)),
         ...below,
       ];

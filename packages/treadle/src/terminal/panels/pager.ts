@@ -12,6 +12,9 @@ export interface Pager {
   close(): void;
 }
 
+/** A row without its styles. */
+const plain = (row: string): string => row.replaceAll(/\u001b\[[\d;]*m/g, ''); // oxlint-disable-line eslint/no-control-regex -- styles
+
 export function createPager(
   output: ScreenOutput,
   theme: Theme,
@@ -23,6 +26,7 @@ export function createPager(
   let top = 0;
   let search = '';
   let typing: string | null = null;
+  let isLost = false;
   let shown: readonly string[] = [];
   const height = (): number => Math.max(1, output.rows - 1);
   const lowest = (): number => Math.max(0, rows.length - height());
@@ -32,8 +36,9 @@ export function createPager(
     const visible = rows.slice(top, top + height());
     const filled = [...visible, ...Array.from({ length: height() - visible.length }, () => '')];
     const place = rows.length === 0 ? 'empty' : `${top + 1}–${top + visible.length} of ${rows.length}`;
-    const help = typing === null ? `${title} · ${place} · q leaves, / searches, g G first, last` : `/${typing}`;
-    const next = [...filled, fit(theme.dim(help), output.columns - 1)];
+    const found = isLost ? `nothing has "${search}"` : 'q leaves, / searches, g G first, last';
+    const help = typing === null ? `${title} · ${place} · ${found}` : `/${typing}`;
+    const next = [...filled.map(marked), fit(theme.dim(help), output.columns - 1)];
     let bytes = '';
     for (const [index, row] of next.entries()) {
       if (row !== shown[index]) bytes += `\u001b[${index + 1};1H${row}\u001b[K`;
@@ -42,14 +47,18 @@ export function createPager(
     if (bytes !== '') output.write(bytes);
   }
 
+  const has = (row: string): boolean => search !== '' && plain(row).toLowerCase().includes(search.toLowerCase());
+
+  /** A row with what is searched for stands out. */
+  const marked = (row: string): string => (has(row) ? theme.accent(plain(row)) : row);
+
   function find(from: number, step: 1 | -1): void {
-    const words = search.toLowerCase();
-    for (let at = from; at >= 0 && at < rows.length; at += step) {
-      if ((rows[at] ?? '').toLowerCase().includes(words)) {
-        top = at;
-        return;
-      }
-    }
+    const at =
+      step === 1
+        ? rows.findIndex((row, index) => index >= from && has(row))
+        : rows.findLastIndex((row, index) => index <= from && has(row));
+    isLost = at === -1;
+    if (at !== -1) top = at;
   }
 
   function layout(): void {
@@ -100,6 +109,7 @@ export function createPager(
         draw();
         return true;
       }
+      isLost = false;
       if (name === 'q' || name === 'escape' || name === 'ctrl+c' || name === 'ctrl+o') return false;
       if (sequence === '/') typing = '';
       else if (sequence === 'n' && search !== '') find(top + 1, 1);

@@ -23,6 +23,8 @@ export interface ActionsParts {
   readonly input: InputLine;
   readonly shell: Shell;
   options(): RowOptions;
+  /** The first session. */
+  readonly opening: Promise<unknown>;
   /** Whether there is a session yet. */
   isReady(): boolean;
   post(input: SessionInput): Promise<void>;
@@ -56,7 +58,7 @@ export interface Actions {
 
 export function createActions(parts: ActionsParts): Actions {
   const { device, host, ui, input, post, fail, setHint, shell } = parts;
-  const speech = createSpeech({ host, ui, post, shell, hint: setHint });
+  const speech = createSpeech({ host, ui, post, shell, hint: setHint, opening: parts.opening });
   let cutOff = false;
   let stash: ReturnType<InputLine['take']> | null = null;
   const lastAt = new Map<string, number>();

@@ -1,6 +1,7 @@
 import type { UserContent } from '@treadle/core';
 
 import type { Theme, ThemeName } from '../screen/theme.ts';
+import type { Panel } from '../panels/panel.ts';
 import type { PickerItem } from '../panels/picker.ts';
 import type { TerminalSession } from '../session/session.ts';
 import type { OpenQuestion, ViewState } from '../view/state.ts';
@@ -14,6 +15,8 @@ export interface AskOptions {
   readonly until?: Promise<unknown>;
   /** What is typed is not shown, and not kept. */
   readonly isSecret?: boolean;
+  /** What it is about: so many rows at most. */
+  readonly above?: Panel['rows'];
 }
 
 /** What a command can do with the terminal. */

@@ -49,7 +49,7 @@ export function liveRows(state: ViewState, local: LocalState, rows: number, opti
   const left = most - typedRows.length - below.length - 1;
   const said = hint === null ? [] : wrap(theme.warn(plainText(hint)), columns).slice(0, 3);
   const panelRows = panel ? panel.rows(columns, Math.max(2, left - said.length - 1), theme) : [];
-  const room = left - panelRows.length - said.length - 1;
+  const room = left - panelRows.length - said.length;
   const going = goingOn(state, local, options);
   const cut = Math.max(0, going.length - Math.max(0, room));
   const shown =
@@ -58,7 +58,7 @@ export function liveRows(state: ViewState, local: LocalState, rows: number, opti
       : room <= 1
         ? going.slice(cut)
         : [theme.dim(`… ${counted(cut + 1, 'row')} above`), ...going.slice(cut + 1)];
-  const above = ['', ...shown, ...panelRows, ...said].slice(-Math.max(0, left));
+  const above = [...shown, ...panelRows, ...said].slice(-Math.max(0, left));
   return {
     rows: [...above, ...typedRows, ...below, status],
     caret: { row: above.length + editor.caret.row, column: indent + editor.caret.column },
@@ -70,7 +70,8 @@ function goingOn(state: ViewState, local: LocalState, options: RowOptions): stri
   const { cells, reply, todo, plan, queued, tasks, question } = state;
   const text = (reply?.open() ?? []).flatMap((piece, index) => {
     const rows = pieceRows(piece, columns, theme);
-    return index === 0 && rows[0] === '' ? rows.slice(1) : rows;
+    // As it will stand in the transcript: an item of a list goes on below the one before.
+    return index === 0 && reply?.isShown !== true && rows[0] !== '' ? ['', ...rows] : rows;
   });
   const thinking = reply?.thinking ?? '';
   const thought = thinking === '' ? [] : wrap(plainText(thinking.trim()), columns - 2).slice(-2);
@@ -91,7 +92,7 @@ function goingOn(state: ViewState, local: LocalState, options: RowOptions): stri
   });
   const background = [...tasks.values()].map(({ name }) => theme.dim(fit(`⚙ In the background: ${name}`, columns)));
   return [
-    ...text,
+    ...(text.length > 0 ? text : ['']),
     ...thought.map((row) => theme.dim(`  ${row}`)),
     ...shownCells.flatMap((cell) => openToolRows(cell, options, now)),
     ...more,
@@ -139,7 +140,7 @@ const time = (seconds: number): string =>
   seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 
 function statusText(
-  { context, totalCost, title, driver, run, seq, paused, question }: ViewState,
+  { context, totalCost, isCostKnown, title, driver, run, paused, question }: ViewState,
   { model, folder, mode, isHere }: LocalState,
 ): string {
   const { used, window } = context;
@@ -147,7 +148,7 @@ function statusText(
     model,
     mode,
     ...(used > 0 && window !== null ? [`${Math.round((used / window) * 100)} % of the window`] : []),
-    ...(seq > 1 && totalCost !== null && totalCost > 0 ? [cost(totalCost)] : []),
+    ...(totalCost > 0 ? [`${isCostKnown ? '' : 'at least '}${cost(totalCost)}`] : []),
     ...(run && paused === null && question === null && !isHere && driver !== null ? [`driven by ${driver}`] : []),
     ...(title === null ? [] : [plainLine(title, 40)]),
     plainLine(folder, 60),

@@ -202,16 +202,17 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
     leave: (code = 0) => leave(code),
   };
   const shell = createShell({ host, now: () => device.now(), changed: () => {} });
-  const speech = createSpeech({ host, ui, post, shell, hint: print });
+  const speech = createSpeech({ host, ui, post, shell, opening, hint: print });
 
   async function show(next: TerminalSession): Promise<void> {
     const before = session;
     session = sending(next);
     isSent = false;
-    if (next.id === '' || next.id !== before?.id) {
+    if (before !== null && (next.id === '' || next.id !== before.id)) {
       view = createView(host);
       scroll.restart();
-      if (before !== null && before.id !== '') scroll.add(beginning(next));
+      if (before.id !== '') scroll.add(beginning(next));
+      update();
     }
     if (before) await before.close();
     if (next.leftOut > 0 && view.state.seq === 0) print(`… ${next.leftOut} earlier events are left out.`);

@@ -111,10 +111,11 @@ export function createQuestions(parts: QuestionsParts): Questions {
         diff,
         mayAnswer: parts.mayAnswer,
         changed,
-        askWhy: () =>
+        askWhy: (above) =>
           parts.ask('Why not? Enter sends it, also empty. Esc goes back.', {
             label: 'No, because: ',
             until: stop.promise,
+            above,
           }),
         showAll: (rows) => parts.page('The call', rows),
         answer(answer) {

@@ -15,16 +15,20 @@ export function createSpeech({
   post,
   shell,
   hint,
+  opening,
 }: {
   readonly host: TerminalHost;
   readonly ui: TerminalUi;
   post(input: SessionInput): Promise<void>;
   readonly shell: Shell;
   hint(text: string): void;
+  /** The first session. */
+  readonly opening: Promise<unknown>;
 }): Speech {
   async function command(text: string): Promise<void> {
     const [, name = '', rest = ''] = /^\/(\S+)\s*([^]*)$/.exec(text) ?? [];
     await host.ready;
+    await opening;
     const all = host.commands();
     const found = all.find((one) => one.name === name) ?? all.find(({ aliases = [] }) => aliases.includes(name));
     if (found) {

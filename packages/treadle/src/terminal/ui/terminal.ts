@@ -144,8 +144,8 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     });
   }
 
-  const ask: TerminalUi['ask'] = (question, { label = '> ', until, isSecret = false } = {}) =>
-    answered((done) => linePanel({ question, label, isSecret }, done), until);
+  const ask: TerminalUi['ask'] = (question, { label = '> ', until, ...how } = {}) =>
+    answered((done) => linePanel({ question, label, ...how }, done), until);
   const pick: TerminalUi['pick'] = (title, items, until) => answered((done) => pickerPanel(title, items, done), until);
 
   async function pause(): Promise<void> {
@@ -229,6 +229,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     post,
     fail,
     redraw: schedule,
+    opening,
     options,
     isReady: () => session !== null,
     setHint(text) {
@@ -256,18 +257,18 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     const before = session;
     session = next;
     // The same one, opened again: its transcript is on the screen.
-    if (next.id === '' || next.id !== before?.id) {
+    if (before !== null && (next.id === '' || next.id !== before.id)) {
       view = createView(host);
       scroll.restart();
-      if (before !== null && before.id !== '') scroll.add(beginning(next));
+      if (before.id !== '') scroll.add(beginning(next));
     }
-    if (before) await before.close();
     if (next.leftOut > 0 && view.state.seq === 0) {
       const text = `… ${next.leftOut} earlier events are left out · Ctrl+O shows all`;
       scroll.add({ type: 'notice', text, tone: 'dim' });
-      // Above what follows.
-      draw();
     }
+    // Above what follows.
+    draw();
+    if (before) await before.close();
     void follow(next);
     const draft = await host.loadDraft(next.id);
     if (draft && input.text === '') {

@@ -141,7 +141,9 @@ function toolRows(cell: ToolCell, options: RowOptions): string[] {
     ...(durationMs === undefined ? {} : { durationMs }),
   };
   const words =
-    answer === undefined ? '' : plainLine(answer, 200).replace(cell.state === 'refused' ? /^refused / : /^$/, '');
+    answer === undefined
+      ? refusal(cell)
+      : plainLine(answer, 200).replace(cell.state === 'refused' ? /^refused / : /^$/, '');
   const said = words === '' ? '' : theme.dim(` · ${words}`);
   const text = toolName === 'bash' ? commandOutput(bodyText(content)) : bodyText(content);
   const count = text === '' ? 0 : text.trimEnd().split('\n').length;
@@ -166,6 +168,13 @@ function toolRows(cell: ToolCell, options: RowOptions): string[] {
     (line) => line !== theme.dim(''),
   );
   return [...rows, ...indented(shown.map((line) => fit(line, columns - 2)))];
+}
+
+/** Why a call was refused that nobody was asked about. */
+function refusal({ state, content }: ToolCell): string {
+  const why = state === 'refused' ? /was not run\. (.*?)\.(?: |$)/s.exec(bodyText(content))?.[1] : undefined;
+  if (why === undefined) return '';
+  return plainLine(why.startsWith('In plan mode') ? `${why} (Shift+Tab leaves it)` : why, 200);
 }
 
 /** What a call has changed in a file, as a diff; empty for a call that changed none. */

@@ -33,7 +33,10 @@ export interface ViewState {
   readonly tasks: ReadonlyMap<string, BackgroundTask>;
   /** What goes on beside replies and tools, such as `compacting`. */
   readonly status: string | null;
-  readonly totalCost: number | null;
+  /** US dollars, as far as they are known. */
+  readonly totalCost: number;
+  /** Whether all of it is known. */
+  readonly isCostKnown: boolean;
   /** Tokens of the last request, and the size of the model's window. */
   readonly context: { readonly used: number; readonly window: number | null };
   readonly model: string | null;

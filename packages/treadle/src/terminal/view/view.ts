@@ -54,7 +54,8 @@ export function createView({ label, self }: { label(toolName: string): string; r
   let todo: readonly TodoItem[] = [];
   let plan: Plan | null = null;
   let status: string | null = null;
-  let totalCost: number | null = 0;
+  let totalCost = 0;
+  let isCostKnown = true;
   let context: { used: number; window: number | null } = { used: 0, window: null };
   let model: string | null = null;
   let title: string | null = null;
@@ -109,7 +110,8 @@ export function createView({ label, self }: { label(toolName: string): string; r
     const { input, output, cacheRead, cacheWrite } = usage;
     const read = (input ?? 0) + (cacheRead ?? 0) + (cacheWrite ?? 0);
     context = { ...context, used: read + (output ?? 0) };
-    totalCost = spent === null || totalCost === null ? null : totalCost + spent;
+    totalCost += spent ?? 0;
+    isCostKnown &&= spent !== null;
     if (!run) return;
     run = {
       ...run,
@@ -338,6 +340,7 @@ export function createView({ label, self }: { label(toolName: string): string; r
         tasks,
         status,
         totalCost,
+        isCostKnown,
         context,
         model,
         title,

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { plainLine, plainText } from '../../asking/plain-text.ts';
 import { shortId } from '../../sessions/folder-sessions.ts';
 import { formatTranscript } from '../../sessions/transcript.ts';
+import { grouped } from '../../output/figures.ts';
 import { costItems, readCosts } from '../../sessions/cost.ts';
 import { THEME_NAMES } from '../../../terminal/screen/theme.ts';
 import type { SlashCommand } from '../../../terminal/ui/host.ts';
@@ -16,9 +17,22 @@ export function aboutSession(folder: string): readonly SlashCommand[] {
     {
       name: 'cost',
       aliases: ['status', 'usage', 'context'],
-      about: 'what the session has used and cost',
+      about: 'what the session has used and cost, and how full the window is',
       async run(_, ui) {
-        ui.list(costItems(await readCosts(ui.session.history())));
+        const { context, title } = ui.state;
+        const { used, window } = context;
+        const costs = await readCosts(ui.session.history());
+        if (costs.total.calls === 0) {
+          ui.print('No model was asked yet.', 'dim');
+          return;
+        }
+        const share = window === null ? '' : ` · ${Math.round((used / window) * 100)} %`;
+        const full = `${grouped(used)}${window === null ? '' : ` of ${grouped(window)}`} tokens${share}`;
+        ui.list([
+          ['session', [shortId(ui.session.id), ...(title === null ? [] : [plainLine(title, 100)])].join(' · ')],
+          ['window', full],
+          ...costItems(costs),
+        ]);
       },
     },
     {
