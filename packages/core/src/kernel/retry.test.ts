@@ -45,6 +45,12 @@ const ofType = <Type extends DurableEvent['type']>(events: readonly TreadleEvent
   events.filter((event): event is Extract<DurableEvent, { type: Type }> => event.type === type);
 
 describe('a model call that fails', () => {
+  it('waits longer each time by the factor of the agent', async () => {
+    const model = scriptedModel([overloaded, overloaded, overloaded, 'Hello.']);
+    const { events } = await play(model, { retry: { initialDelayMs: 100, multiplier: 3, maxDelayMs: 500 } });
+    expect(ofType(events, 'attempt_failed').map(({ retry }) => retry?.delayMs)).toEqual([100, 300, 500]);
+  });
+
   it('is tried again after a wait, with an event for each attempt, and the run goes on', async () => {
     const { result, events, waited } = await play(scriptedModel([overloaded, overloaded, 'Hello.']));
     expect(result).toMatchObject({ status: 'completed', text: 'Hello.', turns: 1 });

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { defineTool, type DurableEvent, type JsonObject } from '@treadle/core';
+import { defineTool, memoryJournal, type DurableEvent, type JsonObject } from '@treadle/core';
 import { scriptedModel, type Turn } from '@treadle/testing';
 import { DefaultChatTransport, type UIMessage } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { createChat } from '../test-support/chat.ts';
+import { memoryBus } from '../test-support/memory-bus.ts';
 import { startServer, type TestServer } from '../test-support/server.ts';
 
 const chatOn = (server: TestServer, query = '', id = 'chat1') => {
@@ -266,6 +267,21 @@ describe('an earlier message of a chat page', () => {
 });
 
 describe('a chat page that comes back', () => {
+  it('gets the live text of a run that another server of the journal drives', async () => {
+    const { model, finish } = slowModel();
+    const [journal, bus] = [memoryJournal(), memoryBus()];
+    const [here, there] = await Promise.all([1, 2].map(() => startServer({ model }, { journal, bus: bus.join() })));
+    if (!here || !there) throw new Error('Two servers are needed.');
+    const running = chatOn(here).sendMessage({ text: 'Count.' });
+    await expect.poll(async () => (await eventsOf(here)).some(({ type }) => type === 'turn_started')).toBe(true);
+    const chat = chatOn(there);
+    const resumed = chat.resumeStream();
+    await expect.poll(() => lastText(chat.lastMessage)).toBe('One ');
+    finish();
+    await Promise.all([running, resumed]);
+    expect(lastText(chat.lastMessage)).toBe('One two three.');
+  });
+
   it('gets 204 for a chat that is new, and for one whose run is over', async () => {
     const server = await startServer({ model: scriptedModel(['Hi.']) });
     expect((await server.call('GET', '/v1/ai-sdk/chat/chat1/stream')).status).toBe(204);
@@ -448,5 +464,43 @@ describe('a thread of AG-UI', () => {
     expect(events.some(({ type }) => type === 'TOOL_CALL_RESULT')).toBe(true);
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } });
     expect(wordsOf({ messages: model.requests[1]?.messages ?? [] }).at(-1)).toBe('user: Forget | it.');
+  });
+
+  it('takes a message while an approval waits: that is declined, and the run goes on with the message', async () => {
+    const model = scriptedModel([{ text: 'Let me see.', toolCalls: [{ name: 'buy' }] }, 'As you like.']);
+    const run = agUi(await startServer({ model, tools: [buy] }));
+    const first = await run([user('u1', 'An umbrella.')]);
+    expect(first.at(-1)?.['outcome']).toMatchObject({ type: 'interrupt' });
+    const events = await run([user('u1', 'An umbrella.'), user('u2', 'No, wait.')]);
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } });
+    expect(wordsOf({ messages: model.requests[1]?.messages ?? [] }).at(-1)).toBe('user: No, wait.');
+  });
+
+  it('takes a message after its client has gone away in the middle of a reply', async () => {
+    const { model, finish } = slowModel();
+    const server = await startServer({ model });
+    const run = agUi(server);
+    const gone = new AbortController();
+    const headers = { authorization: `Bearer ${server.bearer}`, 'content-type': 'application/json' };
+    const input = { threadId: 'chat1', runId: 'r1', messages: [user('u1', 'Count.')], tools: [], context: [] };
+    const { signal } = gone;
+    const left = await fetch(`${server.url}/v1/ag-ui`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(input),
+      signal,
+    });
+    await left.body?.getReader().read();
+    gone.abort();
+    const events = run([user('u1', 'Count.'), user('u2', 'Never mind.')]);
+    await expect
+      .poll(async () => (await eventsOf(server)).filter(({ type }) => type === 'input_received').length)
+      .toBe(2);
+    finish();
+    const text = (await events).flatMap(({ type, delta }) =>
+      type === 'TEXT_MESSAGE_CONTENT' ? [delta as string] : [],
+    );
+    expect(text.join('')).toContain('You said Never mind.');
+    expect(await endsOf(server)).toEqual(['completed', 'completed']);
   });
 });

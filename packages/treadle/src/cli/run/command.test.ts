@@ -131,6 +131,7 @@ describe('treadle run, for programs', () => {
       error: null,
       durationMs: expect.any(Number) as number,
       apiDurationMs: expect.any(Number) as number,
+      modelUsage: { 'scripted/scripted': { usage: { input: 20, output: 10 } } },
     });
     expect(code).toBe(0);
   });
