@@ -37,6 +37,9 @@ interface FeedOptions {
 /** Live events that replace the one before. */
 const LATEST = { tool_update: true, tool_progress: true, task_progress: true, status: true } as const;
 
+const keyOf = (event: LiveEvent): string =>
+  `${event.type} ${'callId' in event ? event.callId : 'taskId' in event ? event.taskId : ''}`;
+
 interface Feed extends SessionFeed {
   users: number;
 }
@@ -79,8 +82,16 @@ function openFeed(sessionId: string, options: FeedOptions, closed: () => void): 
   function offer(event: DurableEvent): void {
     if (event.seq !== told + 1) return;
     told = event.seq;
+    // What has ended shows nothing more.
+    if (event.type === 'run_ended') held.clear();
+    if (event.type === 'tool_ended' || event.type === 'tool_call_rejected') forget(event.callId);
+    if (event.type === 'task_updated' && event.status !== 'running') forget(event.taskId);
     for (const follower of followers) follower.durable(event);
   }
+
+  const forget = (id: string): void => {
+    for (const type of Object.keys(LATEST)) held.delete(`${type} ${id}`);
+  };
 
   function take(event: TreadleEvent): void {
     if (isDurable(event)) {
@@ -91,11 +102,11 @@ function openFeed(sessionId: string, options: FeedOptions, closed: () => void): 
       return;
     }
     if (followers.length === 0) return;
-    // Told out of its place it would be wrong: what it says of a message comes with the next look at that, and what it shows else
-    // once the log has come so far.
+    // Told out of its place it would be wrong. What it says of a message comes with the next look at that. What it shows else
+    // comes once the log has come so far.
     if (event.afterSeq > told || reading) {
       skipped = true;
-      if (event.type in LATEST) held.set(`${event.type} ${'callId' in event ? event.callId : ''}`, event);
+      if (event.type in LATEST) held.set(keyOf(event), event);
     } else {
       const shown = clean(event);
       for (const follower of followers) follower.live(shown);

@@ -83,6 +83,65 @@ it('tells what a tool has shown while the log was read', async () => {
   ended.abort();
 });
 
+it('tells nothing of a tool that has ended meanwhile', async () => {
+  const { session, journal, live, held, started, ended } = await world();
+  held.resolve();
+  await session.prompt('Go.').result;
+  await started.promise;
+  // A reader of another process: what was shown comes while the log is read, which has the end already.
+  const log: TreadleEvent[] = [];
+  for await (const event of journal.read(session.id, 1)) log.push(event);
+  const call = log.find((event) => event.type === 'tool_started');
+  if (call?.type !== 'tool_started') throw new Error('No tool was started.');
+  const { seq, runId, turnIndex, callId, toolName } = call;
+  const content = [{ type: 'text', text: 'shown once' }] as const;
+  const update = { type: 'tool_update', afterSeq: seq, runId, turnIndex, callId, toolName, content } as const;
+  const gate = Promise.withResolvers<void>();
+  let reads = 0;
+  let tell = (_: TreadleEvent): void => {};
+  let grew = (_: number): void => {};
+  const behind = {
+    ...journal,
+    async *read(id: string, from: number) {
+      reads += 1;
+      // At first it has the beginning only.
+      for await (const event of journal.read(id, from)) {
+        if (reads < 2 && event.seq > seq) return;
+        if (event.seq > seq) await gate.promise;
+        yield event;
+      }
+    },
+    watch(_: string, tellOf: (seq: number) => void) {
+      grew = tellOf;
+      return () => {};
+    },
+  };
+  const early: LiveFeed = {
+    ...live,
+    subscribe(_, listener) {
+      tell = listener;
+      return () => {};
+    },
+  };
+  const types: string[] = [];
+  const options = { sessionId: session.id, journal: behind, live: early, signal: ended.signal };
+  for await (const event of followSession(options)) {
+    types.push(event.type);
+    if (event.type === 'tool_started') {
+      setTimeout(() => {
+        grew(log.length);
+        setTimeout(() => {
+          tell(update);
+          gate.resolve();
+        }, 10);
+      }, 10);
+    }
+    if (event.type === 'run_ended') setTimeout(() => ended.abort(), 20);
+  }
+  expect(types).toContain('tool_ended');
+  expect(types).not.toContain('tool_update');
+});
+
 it('ends when it is told to', async () => {
   const { follow, ended } = await world();
   const all = follow(() => false);

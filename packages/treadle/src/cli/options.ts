@@ -50,7 +50,13 @@ export function parseOptions<Table extends OptionTable>(
       return [name, { type, multiple: true, ...(short === undefined ? {} : { short }) }];
     }),
   );
-  const { tokens } = parseArgs({ args: [...args], options, allowPositionals: true, strict: false, tokens: true });
+  const { tokens } = parseArgs({
+    args: withEmptyValues(args, specs),
+    options,
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  });
   const given = new Map<string, (string | undefined)[]>();
   const positionals: string[] = [];
   for (const token of tokens) {
@@ -68,7 +74,10 @@ export function parseOptions<Table extends OptionTable>(
       ?.flatMap((value = '') => split(value))
       .map((part) => part.trim())
       .filter((part) => part !== '');
-  const text = (name: string): string | undefined => given.get(name)?.at(-1);
+  const text = (name: string): string | undefined => {
+    const value = given.get(name)?.at(-1);
+    return value === '' && specs[name]?.isOptional === true ? undefined : value;
+  };
   return {
     text,
     flag: (name) => given.has(name),
@@ -107,6 +116,20 @@ export function parseOptions<Table extends OptionTable>(
   };
 }
 
+/** A flag whose value may be left out has an empty one before another flag, and at the end. */
+function withEmptyValues(args: readonly string[], specs: OptionTable): string[] {
+  const optional = Object.entries(specs).filter(([, { isOptional }]) => isOptional === true);
+  const end = args.indexOf('--');
+  return args.map((arg, index) => {
+    if (end !== -1 && index >= end) return arg;
+    const next = args[index + 1];
+    const found = optional.find(
+      ([name, { short }]) => arg === `--${name}` || (short !== undefined && arg === `-${short}`),
+    );
+    return found && (next === undefined || next.startsWith('-')) ? `--${found[0]}=` : arg;
+  });
+}
+
 function splitRules(value: string): string[] {
   const rules = [''];
   let depth = 0;
@@ -139,7 +162,6 @@ function checkOption({ name, rawName, value, inlineValue }: OptionToken, table: 
     if (value !== undefined) throw new UsageError(`${rawName} takes no value.`);
     return;
   }
-  if (value === undefined && spec.isOptional === true) return;
   if (value === undefined) throw new UsageError(`${rawName} needs a value: ${rawName} ${spec.value}.`);
   // `--model --cwd x` forgot the model; a value that begins with a dash is written `--model=-x`.
   if (inlineValue !== true && value.length > 1 && value.startsWith('-')) {

@@ -31,6 +31,8 @@ describe('arguments that can’t be used', () => {
     [['sessions', 'list', '--jsno'], "Did you mean '--json'?"],
     [['sessions', 'list', '--cursor', 'bogus'], "--cursor takes what an earlier sessions list named, and not 'bogus'"],
     [['sessions', 'list', 'extra'], "'extra' is too much"],
+    [['Go.', '-r', '--model', 'demo'], 'Which session?'],
+    [['Go.', '--resume'], 'Which session?'],
     [['Go.', '--model'], '--model needs a value'],
     [['Go.', '--model', '--cwd', '.'], '--model needs a value'],
     [['Go.', '--no-save=yes'], '--no-save takes no value'],

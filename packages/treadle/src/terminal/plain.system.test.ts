@@ -40,6 +40,19 @@ describe('19: a terminal that only prints', () => {
     expect(terminal.emulator.raw()).not.toMatch(MOVES);
   });
 
+  it('takes words for the choice of a model at the first start', async () => {
+    await using folder = await temporaryFolder();
+    const env = { TREADLE_MODEL: '', ACCESSIBLE: '1' };
+    await using terminal = startInTerminal([], { cwd: folder.path, env, columns: 120 });
+    await terminal.shows(/Which model should answer\?\n {2}1 {2}Anthropic[^]*>$/);
+    terminal.type('openia\n');
+    await terminal.shows("Did you mean 'openai'?");
+    terminal.type('demo\n');
+    await terminal.shows(/^>$/m);
+    terminal.type(`${COUNT}\n`);
+    await terminal.shows(/ turns? · /);
+  });
+
   it('prints at most two rows while it waits', async () => {
     await using folder = await temporaryFolder();
     await using terminal = startInTerminal(['--plain'], { cwd: folder.path, env: { SHELL: '/bin/sh' } });

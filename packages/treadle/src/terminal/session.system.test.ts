@@ -48,7 +48,7 @@ describe('treadle at a terminal', () => {
     expect(await terminal.ended).toBe(0);
     // Its modes are off, and then it says how to go on.
     const [, end = ''] = terminal.emulator.raw().split('\u001b[?2004l\u001b[?25h');
-    expect(end).toMatch(/^Session \w+ is kept: treadle -c goes on with it\.\r\n$/);
+    expect(end).toMatch(/^Session \w+ is kept: treadle -r \w+ goes on with it\.\r\n$/);
     await using again = startInTerminal(['-c'], { cwd: folder.path });
     const after = await again.shows(/2 turns · /);
     const transcript = (text: string): string => text.slice(text.indexOf(`> ${COUNT}`), text.indexOf(' turns · '));

@@ -66,7 +66,7 @@ function inputOf(context: PerformContext, step: CompactStep, spending: Spending)
     view: state.view,
     tokens,
     frameTokens,
-    target: targetOf(step, bounds, tokens, frameTokens / (frameTokens + estimateMessages(state.view))),
+    target: targetOf(step, bounds, tokens, frameTokens / Math.max(1, frameTokens + estimateMessages(state.view))),
     oversized: oversizedOf(step, bounds, tokens),
     window: model.contextWindow ?? bounds?.window ?? null,
     strategies: policy.strategies,

@@ -79,9 +79,15 @@ export async function interactiveCommand(context: CommandContext, request: RunRe
   // Loaded on use: the input line is there before the rest is.
   import('./prepare.ts')
     .then(({ prepare }) =>
-      prepare({ ...context, note }, request, terminal.ui, (name) => {
-        model = name;
-      }),
+      prepare(
+        { ...context, note },
+        request,
+        terminal.ui,
+        (name) => {
+          model = name;
+        },
+        device === null,
+      ),
     )
     .then(async (made) => {
       bench = made;
@@ -89,7 +95,10 @@ export async function interactiveCommand(context: CommandContext, request: RunRe
       const { sessionId } = made.prepared.place;
       opening.resolve(sessionId === null ? made.begin() : await made.open(sessionId));
       const choose = made.commands().find(({ name }) => request.session.kind === 'choose' && name === 'resume');
-      await choose?.run('', terminal.ui);
+      // The session is there: what goes wrong with the list ends nothing.
+      await Promise.resolve(choose?.run('', terminal.ui)).catch((error: unknown) =>
+        terminal.ui.print(error instanceof Error ? error.message : String(error), 'bad'),
+      );
     })
     .catch((error: unknown) => {
       ready.reject(error);
@@ -99,7 +108,8 @@ export async function interactiveCommand(context: CommandContext, request: RunRe
     const code = await terminal.left;
     await store.settled();
     const id = idOf(terminal.ui);
-    if (id !== '' && request.save) context.out.print(`Session ${shortId(id)} is kept: treadle -c goes on with it.\n`);
+    if (id !== '' && request.save)
+      context.out.print(`Session ${shortId(id)} is kept: treadle -r ${shortId(id)} goes on with it.\n`);
     return code;
   } finally {
     process.off('uncaughtException', crashed);

@@ -6,6 +6,9 @@ import { readLines } from '../asking/terminal.ts';
 import type { CommandContext } from '../context.ts';
 import type { CliIo } from '../io.ts';
 
+/** Milliseconds that the system has to stop the process in. */
+const STOPPING_MS = 500;
+
 /** What waits to be read is read meanwhile. */
 export const turnOfLoop = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 
@@ -47,12 +50,15 @@ export function processDevice(io: CliIo): TerminalDevice | null {
       return () => stdout.off('resize', changed);
     },
     suspend(back) {
-      // No key is read meanwhile: without a timer, nothing would keep the process until it hears of the signal.
-      const alive = setInterval(() => {}, 60_000);
-      process.once('SIGCONT', () => {
-        clearInterval(alive);
+      // No key is read meanwhile: without a timer, nothing would keep the process until it hears of the signal. Where nobody
+      // could wake it, as without a shell, the system doesn't stop it: then the timer is over soon.
+      const goOn = (): void => {
+        clearTimeout(soon);
+        process.off('SIGCONT', goOn);
         back();
-      });
+      };
+      const soon = setTimeout(goOn, STOPPING_MS);
+      process.once('SIGCONT', goOn);
       // The shell's job: the whole group stops, as with its own key.
       process.kill(0, 'SIGTSTP');
     },

@@ -89,8 +89,12 @@ export function shellOutput(command: string, { folder, env, signal, shown }: She
       late = setTimeout(() => kill('SIGKILL'), STOPPING_MS);
     };
     signal.addEventListener('abort', stop);
+    // Nothing of it outlives this process.
+    const leave = (): void => kill('SIGKILL');
+    process.once('exit', leave);
     const ended = (code: number | null, why: string): void => {
       clearTimeout(late);
+      process.off('exit', leave);
       signal.removeEventListener('abort', stop);
       const said = all().replace(/^\n+/, '').trimEnd();
       const how = signal.aborted ? '[stopped]' : code === 0 ? '' : `[exit code ${code ?? 'unknown'}]`;

@@ -21,32 +21,36 @@ import type { Workbench } from './workbench.ts';
 /** Lines of a question that stand above the input line. */
 const MOST_ASKED = 4;
 
+/** Asks in the terminal. @param how `isAsked`: not for a command of the user's; `isPlain`: a choice is typed */
+function askerOf(ui: TerminalUi, how: { readonly isAsked: boolean; readonly isPlain: boolean }): Asker {
+  const { isAsked, isPlain } = how;
+  const askLine = async (question: string, until: Promise<unknown>, isSecret: boolean): Promise<string | null> => {
+    const lines = question.split('\n');
+    const label = lines.pop() ?? '';
+    const above = lines.join('\n').trim();
+    // What is decided on must be seen whole: the live rows would show its end.
+    if (lines.length > MOST_ASKED) ui.print(above);
+    return ui.ask(lines.length > MOST_ASKED ? '' : above, { label, until, isSecret, isAsked });
+  };
+  return {
+    isThere: true,
+    ask: (question, until) => askLine(question, until, false),
+    askSecret: (question, until) => askLine(question, until, true),
+    ...(isPlain ? {} : { pick: (title, items, until) => ui.pick(title, numbered(items), { until, isAsked }) }),
+  };
+}
+
 /** Makes ready what a session needs, while the input line is there already. Questions are asked in the terminal. */
 export async function prepare(
   context: CommandContext,
   request: RunRequest,
   ui: TerminalUi,
   shownModel: (name: string) => void,
+  /** Lines only: a choice is typed. */
+  isPlain: boolean,
 ): Promise<Workbench> {
   const { interruptions } = context;
-  const askLine = async (question: string, until: Promise<unknown>, isSecret: boolean): Promise<string | null> => {
-    await ui.pause();
-    const lines = question.split('\n');
-    const label = lines.pop() ?? '';
-    const above = lines.join('\n').trim();
-    // What is decided on must be seen whole: the live rows would show its end.
-    if (lines.length > MOST_ASKED) ui.print(above);
-    return ui.ask(lines.length > MOST_ASKED ? '' : above, { label, until, isSecret });
-  };
-  const asker: Asker = {
-    isThere: true,
-    ask: (question, until) => askLine(question, until, false),
-    askSecret: (question, until) => askLine(question, until, true),
-    async pick(title, items, until) {
-      await ui.pause();
-      return ui.pick(title, numbered(items), until);
-    },
-  };
+  const asker = askerOf(ui, { isAsked: true, isPlain });
   const chosen = await chooseParts(context, request, asker);
   shownModel(`${chosen.model.provider}/${chosen.model.id}`);
   const prepared = await interruptions.unless(prepareAgent(context, chosen, request, asker));
@@ -70,7 +74,7 @@ export async function prepare(
     definition: prepared.definition,
     ownCommands: await markdownCommands(context, prepared),
     shownModel,
-    asker,
+    asker: askerOf(ui, { isAsked: false, isPlain }),
     commands: () => slashCommands(bench),
     async open(sessionId) {
       const seq = await lastSeq(kept.journal, sessionId, prepared.place.folder);

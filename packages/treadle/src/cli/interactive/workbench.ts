@@ -22,6 +22,6 @@ export interface Workbench {
   /** Those of Markdown files. */
   readonly ownCommands: readonly SlashCommand[];
   readonly shownModel: (name: string) => void;
-  /** Where the user is asked. */
+  /** Asks for a command of the user's. */
   readonly asker: Terminal;
 }

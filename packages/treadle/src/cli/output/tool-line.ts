@@ -13,6 +13,8 @@ export interface CallEnd {
   readonly isError: boolean;
   /** It was not run, because somebody said no. */
   readonly isRefused?: boolean;
+  /** It goes on in the background: what came back only says so. */
+  readonly isTask?: boolean;
   readonly content: readonly ToolResultContent[];
   readonly details?: JsonValue;
   /** Absent for a call that was never started. */
@@ -73,15 +75,11 @@ function shortValue(value: JsonValue | undefined): string | null {
 
 function outcomeText(call: CallEnd): Outcome {
   if (call.isRefused === true) return { words: 'refused', isBad: true };
-  if (isTask(call.content)) return { words: 'in the background', isBad: false };
+  if (call.isTask === true) return { words: 'in the background', isBad: false };
   const told = call.isError ? null : (outcomeOf(call.toolName, call.details) ?? answersOf(call));
   if (told !== null) return told;
   return { words: `${call.isError ? 'error' : 'ok'}${contentText(call.content)}`, isBad: call.isError };
 }
-
-/** Whether what came back only says that the call goes on in the background. */
-export const isTask = ([block]: readonly ToolResultContent[]): boolean =>
-  block?.type === 'text' && /^\S+ runs in the background as task_\S+\. /.test(block.text);
 
 /** What the user has answered; null for a result that tells of no answers. */
 function answersOf({ toolName, content }: CallEnd): Outcome | null {

@@ -1,12 +1,15 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'vitest';
 
 import { forbidden } from '../../test-support/emulator.ts';
 import { choose, STATUS, terminalWorld, times } from '../../test-support/terminal-world.ts';
 
+const UP = '\u001b[A';
 const DOWN = '\u001b[B';
 const ESC = '\u001b';
+/** Keys are for a question once it has been there for a moment. */
+const seen = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 400));
 const long = (words: string) => ({
   text: `${words} ${'The tide comes in and goes out again. '.repeat(60)}`,
   usage: null,
@@ -48,16 +51,20 @@ describe.concurrent('commands and questions', () => {
     await terminal.shows(STATUS);
     terminal.type('Set it up\r');
     await terminal.shows(/Which database\?\n❯ SQLite {2}One file\.\n {2}Postgres {2}A server\./);
+    await seen();
     terminal.type(`${DOWN}\r`);
     await terminal.shows(/• Ask the user · Which database\? · Postgres[^]*First\./);
     terminal.type('Again\r');
     await terminal.shows(/First\.[^]*❯ SQLite/);
+    await seen();
     terminal.type(`${DOWN}${DOWN}\r`);
     await terminal.shows(/Which database\?\n>$/m);
+    await seen();
     terminal.type('a plain file\r');
     await terminal.shows(/• Ask the user · Which database\? · a plain file[^]*Second\./);
     terminal.type('Once more\r');
     await terminal.shows(/Second\.[^]*❯ SQLite/);
+    await seen();
     terminal.type(ESC);
     await terminal.shows('Third.');
     const said = world.provider.requests.map(({ body }) => JSON.stringify(body));
@@ -79,16 +86,118 @@ describe.concurrent('commands and questions', () => {
     await terminal.shows(STATUS);
     terminal.type('Set it up\r');
     await terminal.shows('A mome');
-    terminal.type('I am in the middle');
+    terminal.type('I am in');
     held.resolve();
-    for (const key of ' of a sentence') {
-      terminal.type(key);
-      await new Promise((resolve) => setTimeout(resolve, 40));
-    }
+    // Whoever has paused goes on as the list appears: its keys are of the sentence, and Enter among them answers nothing.
+    await terminal.shows('❯ SQLite');
+    terminal.type(' the middle of a sentence\r');
+    await terminal.shows('This goes to your draft.');
+    await seen();
+    // What matches nothing is no answer either.
+    terminal.type('xyz\r');
+    await terminal.shows('nothing matches');
+    terminal.type('\u007f\u007f\u007f');
     await terminal.shows('❯ SQLite');
     terminal.type('\r');
     await terminal.shows(/Done\.[^]*^> I am in the middle of a sentence$/m);
-    expect(JSON.stringify(world.provider.requests[1]?.body)).not.toContain('in the middle');
+    const answers = JSON.stringify(world.provider.requests[1]?.body);
+    expect([answers.includes('in the middle'), answers.includes('Nobody')]).toEqual([false, false]);
+  });
+
+  it('shows a list of the user’s to its end before the model’s question', async ({ expect }) => {
+    const options = ['SQLite', 'Postgres'].map((label) => ({ label, description: `It is ${label}.` }));
+    const questions = [{ question: 'Which database?', header: 'Database', options }];
+    const held = Promise.withResolvers<void>();
+    const asks = { name: 'ask_user', arguments: { questions } };
+    await using world = await terminalWorld([
+      { text: 'A moment.', chunkSize: 3, waitAfter: { deltas: 2, until: held.promise }, toolCalls: [asks] },
+      'Done.',
+    ]);
+    const terminal = world.open();
+    await terminal.shows(STATUS);
+    terminal.type('Set it up\r');
+    await terminal.shows('A mome');
+    terminal.type('/theme\r');
+    await terminal.shows(/Theme\n❯ dark/);
+    held.resolve();
+    await expect.poll(async () => (await world.log()).some(({ type }) => type === 'run_paused')).toBe(true);
+    terminal.type(DOWN);
+    await terminal.shows('❯ light');
+    terminal.type('\r');
+    await terminal.shows('Theme: light.');
+    await terminal.shows('❯ SQLite');
+  });
+
+  it('keeps nothing of a key that is typed or pasted for /login', async ({ expect }) => {
+    await using world = await terminalWorld(['Hello.']);
+    const terminal = world.open([], { env: { EDITOR: 'cat' } });
+    await terminal.shows(STATUS);
+    terminal.type('Hi\r');
+    await terminal.shows(/1 turn · /);
+    terminal.type('/login openai\r');
+    await terminal.shows('The key of openai');
+    terminal.type('\u001b[200~sk-of-openai-012345\u001b[201~');
+    await terminal.shows('•••••');
+    // Neither an editor nor another key of the draft's shows it.
+    terminal.type('\u0007\u0018\u0016');
+    terminal.type('\r');
+    await terminal.shows('Kept, for the next start.');
+    // Undo and the text that was cut last.
+    terminal.type('\u001f\u0019draft');
+    await terminal.shows(/^> .*draft$/m);
+    terminal.type('\u0004\u0003\u0003\u0003');
+    await terminal.ended;
+    expect(terminal.emulator.raw()).not.toContain('012345');
+    const home = join(world.home, '.treadle');
+    for (const path of await readdir(home, { recursive: true })) {
+      const text = await readFile(join(home, path), 'latin1').catch(() => '');
+      expect(text.includes('012345'), path).toBe(false);
+    }
+  });
+
+  it('takes the queue back into the draft, and not into a reason', async ({ expect }) => {
+    const write = { name: 'write_file', arguments: { path: 'a.md', content: 'hello\n' } };
+    const held = Promise.withResolvers<void>();
+    await using world = await terminalWorld([
+      { text: 'A moment.', chunkSize: 3, waitAfter: { deltas: 2, until: held.promise }, toolCalls: [write] },
+      'As you like.',
+      'Next.',
+    ]);
+    const terminal = world.open();
+    await terminal.shows(STATUS);
+    terminal.type('Go\r');
+    await terminal.shows('A mome');
+    terminal.type('do this next\t');
+    await terminal.shows('after this run: do this next');
+    held.resolve();
+    await choose(terminal, '4');
+    await terminal.shows('No, because:');
+    terminal.type(`${UP}not now\r`);
+    await terminal.shows(/refused[^]*by you: not now/);
+    await terminal.shows('Next.');
+    expect(JSON.stringify(world.provider.requests[2]?.body)).toContain('do this next');
+  });
+
+  it('tells what a command of the user’s has put out to its own session only, and names the session after the prompt', async ({
+    expect,
+  }) => {
+    await using world = await terminalWorld(['One.', 'Two.']);
+    const terminal = world.open();
+    await terminal.shows(STATUS);
+    terminal.type('!echo of the first\r');
+    await terminal.shows(/^ {2}of the first$/m);
+    terminal.type('What is this?\r');
+    await terminal.shows(/1 turn · /);
+    terminal.type('!echo left behind\r');
+    await terminal.shows(/^ {2}left behind$/m);
+    terminal.type('/new\r');
+    await terminal.shows('── a new session ──');
+    terminal.type('A new topic\r');
+    await terminal.shows('Two.');
+    const said = world.provider.requests.map(({ body }) => JSON.stringify(body));
+    expect([said[0]?.includes('of the first'), said[1]?.includes('left behind')]).toEqual([true, false]);
+    terminal.type('/resume\r');
+    await terminal.shows(/❯ A new topic .*\n {2}What is this\? /);
   });
 
   it('keeps what a command has put out when it is interrupted', async ({ expect }) => {
@@ -135,8 +244,10 @@ describe.concurrent('commands and questions', () => {
     expect(times(shown, '> A question')).toBe(2);
     terminal.type('exit\r');
     expect(await terminal.ended).toBe(0);
-    expect((await terminal.emulator.lines()).join('\n')).toMatch(/Session \w+ is kept: treadle -c goes on with it\.$/);
-    const again = world.open(['-r']);
+    expect((await terminal.emulator.lines()).join('\n')).toMatch(
+      /Session (\w+) is kept: treadle -r \1 goes on with it\.$/,
+    );
+    const again = world.open(['-r', '--no-mcp']);
     await again.shows(/Sessions of this folder\n❯ Something else .*\n {2}About tides/);
     again.type(`${DOWN}\r`);
     await again.shows(/> A question[^]*A reply\./);
@@ -205,9 +316,7 @@ describe.concurrent('commands and questions', () => {
     expect(forbidden(terminal.emulator.raw())).toEqual([]);
   });
 
-  it('asks at the first start whose model is to answer, and keeps the key and what was typed ahead', async ({
-    expect,
-  }) => {
+  it('asks at the first start whose model is to answer, and keeps the key', async ({ expect }) => {
     await using world = await terminalWorld([
       'With the key.',
       { error: { status: 401, message: 'invalid x-api-key' } },
@@ -215,8 +324,10 @@ describe.concurrent('commands and questions', () => {
     const env = { TREADLE_MODEL: '', ANTHROPIC_API_KEY: '' };
     const terminal = world.open([], { env });
     await terminal.shows(/Which model should answer\?\n❯ Anthropic/);
+    await seen();
     terminal.type('\r');
     await terminal.shows('which is not shown');
+    await seen();
     terminal.type('sk-ant-0123456789\r');
     await terminal.shows(/^anthropic\/claude\S+ · default/m);
     terminal.type('Hello\r');
@@ -230,7 +341,7 @@ describe.concurrent('commands and questions', () => {
     await terminal.shows('Kept, for the next start.');
     expect(terminal.emulator.raw()).not.toContain('0123456789');
     terminal.type('And now?\r');
-    await terminal.shows('The key may be wrong: /login keeps another one.');
+    await terminal.shows('The key may be wrong: treadle login keeps another one.');
   });
 
   it('says in plan mode why nothing is written, and how to leave it', async ({ expect }) => {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import process from 'node:process';
 
-import { describe, it, onTestFinished } from 'vitest';
+import { describe, it } from 'vitest';
 
 import { bin } from '../../test-support/process.ts';
 import { longReply, STATUS, terminalWorld, times, type TerminalWorld } from '../../test-support/terminal-world.ts';
@@ -15,26 +15,22 @@ async function inTmux(world: TerminalWorld, columns: number, rows: number) {
     execFileSync('tmux', [...socket, ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
   const command = ['tmux', ...socket, '-f', join(world.folder, 'tmux.conf'), 'new-session'];
   const terminal = world.open([`${process.execPath} ${bin}`], { command, columns, rows });
-  onTestFinished(() => {
-    try {
-      tmux('kill-server');
-    } catch {
-      // It has ended with its only window.
-    }
-  });
   await terminal.shows(STATUS);
   return {
     terminal,
     /** History and screen, as the pane keeps them. */
     lines: () => tmux('capture-pane', '-p', '-S', '-').trimEnd(),
     column: () => Number(tmux('display-message', '-p', '#{cursor_x}')),
+    /** Ends the server, which outlives its clients, while its socket is there. */
+    [Symbol.dispose]: () => void tmux('kill-server'),
   };
 }
 
 describe.concurrent('in tmux', { timeout: 90_000 }, () => {
   it('5: the cursor stands where the emulator has it, after each key', async ({ expect }) => {
     await using world = await terminalWorld([]);
-    const { terminal, column } = await inTmux(world, 80, 24);
+    using pane = await inTmux(world, 80, 24);
+    const { terminal, column } = pane;
     const widths = [...'你好，Ａa'].map((cluster) => [cluster, cluster === 'a' ? 1 : 2] as const);
     let at = 2;
     const stands = () => expect.poll(column, { timeout: 5000 }).toBe(at);
@@ -58,7 +54,8 @@ describe.concurrent('in tmux', { timeout: 90_000 }, () => {
     const deltas = Math.floor(text.indexOf('## Heading 5') / 7);
     const reply = { text, chunkSize: 7, chunkDelayMs: 1, waitAfter: { deltas, until: hold.promise } };
     await using world = await terminalWorld([reply]);
-    const { terminal, lines, column } = await inTmux(world, 100, 30);
+    using pane = await inTmux(world, 100, 30);
+    const { terminal, lines, column } = pane;
     terminal.type('Go\r');
     const shows = (what: string | RegExp) => expect.poll(lines, { timeout: 30_000 }).toMatch(what);
     await shows('Heading 3');

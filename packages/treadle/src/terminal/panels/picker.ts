@@ -1,4 +1,4 @@
-import { fit, wrap } from '../screen/text.ts';
+import { fit, wrap, wrapIndented } from '../screen/text.ts';
 import type { Panel } from './panel.ts';
 
 /** A row to choose. Both texts are harmless. */
@@ -31,10 +31,14 @@ export function pickerPanel<Value>(
       const head = title.split('\n').flatMap((line) => wrap(theme.bold(line), columns));
       const room = Math.max(1, Math.min(12, most - head.length - 1));
       const first = Math.max(0, Math.min(at - Math.floor(room / 2), rows.length - room));
-      const shown = rows.slice(first, first + room).map(({ text, about }, index) => {
-        const isChosen = first + index === at;
-        const line = `${isChosen ? '❯ ' : '  '}${text}${about === undefined || about === '' ? '' : theme.dim(`  ${about}`)}`;
-        return fit(isChosen ? theme.accent(line) : line, columns);
+      const shown = rows.slice(first, first + room).flatMap(({ text, about = '' }, index) => {
+        const line = `${text}${about === '' ? '' : theme.dim(`  ${about}`)}`;
+        if (first + index !== at) return [fit(`  ${line}`, columns)];
+        // The one that would be chosen is shown whole, where there is room.
+        const whole = wrapIndented(theme.accent('❯ '), theme.accent(line), columns);
+        return rows.length + whole.length <= room
+          ? whole
+          : [fit(`${theme.accent('❯ ')}${theme.accent(line)}`, columns)];
       });
       const more = rows.length > room ? ` · ${at + 1} of ${rows.length}` : '';
       const none = rows.length === 0 ? ['  nothing matches'] : [];
@@ -48,8 +52,11 @@ export function pickerPanel<Value>(
     key({ name, sequence }) {
       const { length } = found();
       if (name === 'up' || name === 'down') at = length === 0 ? 0 : (at + (name === 'down' ? 1 : length - 1)) % length;
-      else if (name === 'enter') done(found()[at]?.value ?? null);
-      else if (name === 'backspace') filter = [...filter].slice(0, -1).join('');
+      else if (name === 'enter') {
+        // What matches nothing is not an answer.
+        const chosen = found()[at];
+        if (chosen) done(chosen.value);
+      } else if (name === 'backspace') filter = [...filter].slice(0, -1).join('');
       else if (sequence >= ' ' && !sequence.startsWith('\u007f') && !sequence.startsWith('\u001b')) filter += sequence;
       if (name !== 'up' && name !== 'down' && name !== 'enter') at = 0;
       return true;

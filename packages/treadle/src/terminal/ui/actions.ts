@@ -27,6 +27,9 @@ export interface ActionsParts {
   readonly opening: Promise<unknown>;
   /** Whether there is a session yet. */
   isReady(): boolean;
+  /** Puts an input into the log. */
+  send(input: SessionInput): Promise<void>;
+  /** The same; what fails is said. */
   post(input: SessionInput): Promise<void>;
   fail(error: unknown): void;
   redraw(): void;
@@ -46,7 +49,7 @@ export interface Actions {
   paste(text: string): void;
   /** The draft has changed. */
   drafted(): void;
-  /** These messages were taken from the queue. */
+  /** These messages were taken from the queue here. */
   cleared(queued: readonly Queued[]): void;
   offerResume(isCutOff: boolean): void;
   /** What is to be said of a run that broke off, while it is open; null without one. */
@@ -58,7 +61,15 @@ export interface Actions {
 
 export function createActions(parts: ActionsParts): Actions {
   const { device, host, ui, input, post, fail, setHint, shell } = parts;
-  const speech = createSpeech({ host, ui, post, shell, hint: setHint, opening: parts.opening });
+  const speech = createSpeech({
+    host,
+    ui,
+    send: parts.send,
+    shell,
+    notice: setHint,
+    busy: 'A command runs: Esc ends it.',
+    opening: parts.opening,
+  });
   let cutOff = false;
   let stash: ReturnType<InputLine['take']> | null = null;
   const lastAt = new Map<string, number>();
@@ -82,7 +93,12 @@ export function createActions(parts: ActionsParts): Actions {
   /** The queued messages go back to the draft: the log says which were not delivered yet. */
   async function takeBack(): Promise<void> {
     isTakingBack = true;
-    await ui.session.post({ type: 'clear_queue' });
+    try {
+      await parts.send({ type: 'clear_queue' });
+    } catch (error) {
+      isTakingBack = false;
+      throw error;
+    }
   }
 
   async function interrupt(): Promise<void> {
@@ -206,8 +222,9 @@ export function createActions(parts: ActionsParts): Actions {
       if (parts.isReady()) host.saveDraft(ui.session.id, input.draft);
     },
     cleared(queued) {
-      if (!isTakingBack || queued.length === 0) return;
+      if (!isTakingBack) return;
       isTakingBack = false;
+      if (queued.length === 0) return;
       for (const block of queued.flatMap(({ content }) => content)) if (commandIn(block)) shell.keep(block);
       const texts = [...queued.map(({ content }) => typedText(content)), input.text];
       ui.setDraft(texts.filter((text) => text !== '').join('\n'));
@@ -246,7 +263,7 @@ export function createActions(parts: ActionsParts): Actions {
           stash = null;
           return true;
         case 'alt+up':
-          void takeBack().catch(fail);
+          if (state().queued.length > 0) void takeBack().catch(fail);
           return true;
         default:
           return false;

@@ -13,6 +13,8 @@ export interface AskOptions {
   readonly label?: string;
   /** Takes the question away when it resolves. */
   readonly until?: Promise<unknown>;
+  /** The session asks, and not a command of the user's: it waits until nobody is in the middle of typing. */
+  readonly isAsked?: boolean;
   /** What is typed is not shown, and not kept. */
   readonly isSecret?: boolean;
   /** What it is about: so many rows at most. */
@@ -33,10 +35,12 @@ export interface TerminalUi {
   page(title: string, rows: (columns: number, theme: Theme) => readonly string[], atEnd?: boolean): void;
   /** All of the session, from its log, or one result by its number. */
   transcript(number?: number): void;
-  /** Null when nothing was chosen, or `until` resolved first. */
-  pick<Value>(title: string, items: readonly PickerItem<Value>[], until?: Promise<unknown>): Promise<Value | null>;
-  /** Resolves when nobody is in the middle of typing: then a question takes no key that was meant for the draft. */
-  pause(): Promise<void>;
+  /** Null when nothing was chosen. */
+  pick<Value>(
+    title: string,
+    items: readonly PickerItem<Value>[],
+    how?: Pick<AskOptions, 'until' | 'isAsked'>,
+  ): Promise<Value | null>;
   /** Null when there was no answer. */
   ask(question: string, how?: AskOptions): Promise<string | null>;
   setDraft(text: string): void;

@@ -38,7 +38,7 @@ const MOST = 200;
  */
 export function openPlain(device: PlainDevice, host: TerminalHost, opening: Promise<TerminalSession>): Terminal {
   const theme = themeNamed('none');
-  const options: RowOptions = { columns: COLUMNS, theme, label: host.label };
+  const options: RowOptions = { columns: COLUMNS, theme, label: host.label, hasKeys: false };
   const left = Promise.withResolvers<number>();
   let session: TerminalSession | null = null;
   let view: View = createView(host);
@@ -98,13 +98,8 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
     print(plainLine(error instanceof Error ? error.message : String(error), 500));
     update();
   };
-  const post = async (said: SessionInput): Promise<void> => {
-    try {
-      await (session ?? (await opening)).post(said);
-    } catch (error) {
-      fail(error);
-    }
-  };
+  const send = async (said: SessionInput): Promise<void> => (session ?? (await opening)).post(said);
+  const post = (said: SessionInput): Promise<void> => send(said).catch(fail);
 
   function showPanel(next: Panel): void {
     print(next.rows(COLUMNS, MOST, theme).join('\n'));
@@ -137,7 +132,7 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
     print([title, ...rows(COLUMNS, theme)].join('\n'));
 
   const questions = createQuestions({
-    pause: async () => {},
+    print,
     host,
     theme: () => theme,
     post,
@@ -183,14 +178,13 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
     },
     page,
     transcript: (number) => void transcript(number).catch(fail),
-    pause: async () => {},
-    async pick(title, items, until) {
+    async pick(title, items, how) {
       const lines = items.map(
         ({ text, about = '' }, index) => `${index + 1}  ${text}${about === '' ? '' : `  ${about}`}`,
       );
       const answer = await ask([title, ...lines].join('\n'), {
         label: 'Number, or nothing: ',
-        ...(until && { until }),
+        ...how,
       });
       return items[Number(answer?.trim() || 0) - 1]?.value ?? null;
     },
@@ -202,7 +196,15 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
     leave: (code = 0) => leave(code),
   };
   const shell = createShell({ host, now: () => device.now(), changed: () => {} });
-  const speech = createSpeech({ host, ui, post, shell, opening, hint: print });
+  const speech = createSpeech({
+    host,
+    ui,
+    send,
+    shell,
+    opening,
+    notice: print,
+    busy: 'A command runs: /stop ends it.',
+  });
 
   async function show(next: TerminalSession): Promise<void> {
     const before = session;
@@ -211,6 +213,7 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
     if (before !== null && (next.id === '' || next.id !== before.id)) {
       view = createView(host);
       scroll.restart();
+      shell.restart();
       if (before.id !== '') scroll.add(beginning(next));
       update();
     }

@@ -20,8 +20,7 @@ export interface QuestionsParts {
   readonly ask: TerminalUi['ask'];
   /** Absent where only lines are typed. */
   readonly pick?: TerminalUi['pick'];
-  /** Resolves when nobody is in the middle of typing. */
-  pause(): Promise<void>;
+  print(text: string): void;
   mayAnswer(): boolean;
   changed(): void;
 }
@@ -55,7 +54,12 @@ export function createQuestions(parts: QuestionsParts): Questions {
       printed = '';
       const lines = text.split('\n');
       const label = lines.pop() ?? '';
-      return parts.ask(lines.join('\n').trim(), { label, until: Promise.race([until, promise]), isSecret });
+      return parts.ask(lines.join('\n').trim(), {
+        label,
+        until: Promise.race([until, promise]),
+        isSecret,
+        isAsked: true,
+      });
     };
     let isStopped = false;
     void promise.then(() => {
@@ -66,7 +70,13 @@ export function createQuestions(parts: QuestionsParts): Questions {
         isThere: true,
         ask: (question, until) => askLine(question, until, false),
         askSecret: (question, until) => askLine(question, until, true),
-        ...(pick && { pick: (title, items, until) => pick(title, numbered(items), Promise.race([until, promise])) }),
+        ...(pick && {
+          pick(title, items, until) {
+            // The list has room for the beginning only.
+            if (title.length > LONG_TITLE) parts.print(title);
+            return pick(title, numbered(items), { until: Promise.race([until, promise]), isAsked: true });
+          },
+        }),
       },
       out: {
         print(text) {
@@ -94,8 +104,6 @@ export function createQuestions(parts: QuestionsParts): Questions {
         key,
       } as const;
       const { askForm } = await import('../../cli/asking/ask-form.ts');
-      await parts.pause();
-      if (current !== approvalId) return;
       const said = await askForm(call, question, asking());
       if (said && current === approvalId)
         await post({ type: 'approval_answer', approvalId, decision: said.decision, ...said.said });
@@ -130,8 +138,6 @@ export function createQuestions(parts: QuestionsParts): Questions {
   async function clientTools(state: ViewState, key: string): Promise<void> {
     // Loaded on use: the input line is there before the rest is.
     const { answersFor } = await import('../../cli/asking/ask-user.ts');
-    await parts.pause();
-    if (current !== key) return;
     const results = await answersFor(state.paused ?? [], asking());
     if (results && current === key) await post({ type: 'client_tool_results', results });
   }
@@ -153,6 +159,9 @@ export function createQuestions(parts: QuestionsParts): Questions {
     },
   };
 }
+
+/** Characters of a question that stand above its answers. */
+const LONG_TITLE = 240;
 
 /** A list to choose a place from. */
 export const numbered = (items: readonly Choice[]): readonly PickerItem<number>[] =>

@@ -22,6 +22,10 @@ export interface Shell {
   keep(told: UserContent): void;
   /** What is kept; it counts as told. */
   take(): readonly UserContent[];
+  /** Another session is shown: what was put out before is not for its model. */
+  restart(): void;
+  /** Counts the sessions. */
+  readonly place: number;
 }
 
 export function createShell(parts: {
@@ -32,6 +36,7 @@ export function createShell(parts: {
 }): Shell {
   let running: { command: string; startedAt: number; output: string; readonly abort: AbortController } | null = null;
   let kept: UserContent[] = [];
+  let place = 0;
   return {
     async run(command) {
       if (running) return null;
@@ -62,6 +67,13 @@ export function createShell(parts: {
       const all = kept;
       kept = [];
       return all;
+    },
+    restart() {
+      kept = [];
+      place += 1;
+    },
+    get place() {
+      return place;
     },
   };
 }

@@ -12,16 +12,20 @@ export interface Speech {
 export function createSpeech({
   host,
   ui,
-  post,
+  send,
   shell,
-  hint,
+  notice,
+  busy,
   opening,
 }: {
   readonly host: TerminalHost;
   readonly ui: TerminalUi;
-  post(input: SessionInput): Promise<void>;
+  /** Puts an input into the log. */
+  send(input: SessionInput): Promise<void>;
   readonly shell: Shell;
-  hint(text: string): void;
+  notice(text: string): void;
+  /** Said when a command runs already. */
+  readonly busy: string;
   /** The first session. */
   readonly opening: Promise<unknown>;
 }): Speech {
@@ -32,6 +36,7 @@ export function createSpeech({
     const all = host.commands();
     const found = all.find((one) => one.name === name) ?? all.find(({ aliases = [] }) => aliases.includes(name));
     if (found) {
+      if (found.name === 'stop' && shell.stop()) return;
       await found.run(rest.trim(), ui);
       return;
     }
@@ -40,22 +45,36 @@ export function createSpeech({
       name,
       all.map((one) => one.name),
     );
-    const hint = meant === undefined ? '/help shows those there are' : `Did you mean /${meant}`;
-    ui.print(`There is no command /${name}. ${hint}${meant === undefined ? '.' : '?'}`, 'warn');
+    const help = meant === undefined ? '/help shows those there are.' : `Did you mean /${meant}?`;
+    ui.print(`There is no command /${name}. ${help}`, 'warn');
   }
 
   /** The model is told with the next message, or at once where it works. */
   async function run(line: string): Promise<void> {
     if (line === '') return;
     if (shell.running) {
-      hint('A command runs: Esc ends it.');
+      notice(busy);
       return;
     }
+    const { place } = shell;
     const told = await shell.run(line);
     if (told === null) return;
     ui.ran(told);
+    if (shell.place !== place) return;
     if (ui.state.run === null) shell.keep(told);
-    else await post(typed('steering', [told]));
+    else await send(typed('steering', [told]));
+  }
+
+  /** What commands have put out stands behind the message: the first text is what the session is called. */
+  async function message(text: string, kind: 'steering' | 'follow_up'): Promise<void> {
+    const said = await host.content(text);
+    const told = shell.take();
+    try {
+      await send(ui.state.run === null ? promptOf([...said, ...told]) : typed(kind, [...said, ...told]));
+    } catch (error) {
+      for (const one of told) shell.keep(one);
+      throw error;
+    }
   }
 
   return {
@@ -64,8 +83,7 @@ export function createSpeech({
       // As in a shell.
       if (/^(?:exit|quit)\s*$/.test(text)) return ui.leave();
       if (text.startsWith('!')) return run(text.slice(1).trim());
-      const content = [...shell.take(), ...(await host.content(text))];
-      await post(ui.state.run === null ? promptOf(content) : typed(kind, content));
+      return message(text, kind);
     },
   };
 }

@@ -5,10 +5,8 @@ import { basename } from 'node:path';
 import { decodeKeys, type TerminalInput } from '../input/keys.ts';
 import { createEditor } from '../input/pi-editor.ts';
 import { loadHighlighting } from '../markdown/highlight.ts';
-import { linePanel } from '../panels/line.ts';
 import { createPager, type Pager } from '../panels/pager.ts';
 import type { Key, Panel } from '../panels/panel.ts';
-import { pickerPanel } from '../panels/picker.ts';
 import { createScreen } from '../screen/screen.ts';
 import type { Theme } from '../screen/theme.ts';
 import type { TerminalSession } from '../session/session.ts';
@@ -22,6 +20,7 @@ import { createFrames } from './frames.ts';
 import { createInputLine } from './input-line.ts';
 import { liveRows } from './live.ts';
 import { createModes } from './modes.ts';
+import { createPanels } from './panels.ts';
 import { createQuestions } from './questions.ts';
 import { beginning, createScroll } from './scroll.ts';
 import { createShell } from './shell.ts';
@@ -55,7 +54,6 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
   const scroll = createScroll((block) => {
     if (block.type === 'markdown' && block.piece.type === 'code') loadHighlighting(() => schedule());
   });
-  let panel: Panel | null = null;
   let questionPanel: Panel | null = null;
   let panelSince = 0;
   let draftThen = '';
@@ -92,11 +90,12 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     const rows = scroll.rows(view.finished(), options());
     const { state } = view;
     questions.update(state);
-    actions.cleared(view.cleared());
+    const cleared = view.cleared();
+    if (cleared) actions.cleared(cleared);
     modes.title(`${state.question === null ? '' : 'waits · '}treadle · ${state.title ?? basename(host.folder)}`);
     const local = {
-      panel: panel ?? questionPanel,
-      input,
+      panel: panels.open?.panel ?? questionPanel,
+      input: panels.open?.input ?? input,
       hint: hint ?? actions.offer(),
       now: device.now(),
       beat: frames.beat,
@@ -117,46 +116,11 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
   const fail = (error: unknown): void =>
     print({ type: 'notice', text: error instanceof Error ? error.message : String(error), tone: 'bad' });
 
-  const post = async (said: SessionInput): Promise<void> => {
-    try {
-      await (session ?? (await opening)).post(said);
-    } catch (error) {
-      fail(error);
-    }
-  };
+  const send = async (said: SessionInput): Promise<void> => (session ?? (await opening)).post(said);
+  const post = (said: SessionInput): Promise<void> => send(said).catch(fail);
 
-  /** Has a panel answered, with an input line of its own. */
-  function answered<Value>(
-    panelFor: (done: (value: Value) => void) => Panel,
-    until?: Promise<unknown>,
-  ): Promise<Value> {
-    return new Promise((resolve) => {
-      const kept = input.draft;
-      input.set('');
-      const open = panelFor((value) => {
-        if (panel !== open) return;
-        setPanel(null);
-        input.restore(kept);
-        resolve(value);
-      });
-      setPanel(open);
-      void until?.then(() => open.close());
-    });
-  }
-
-  const ask: TerminalUi['ask'] = (question, { label = '> ', until, ...how } = {}) =>
-    answered((done) => linePanel({ question, label, ...how }, done), until);
-  const pick: TerminalUi['pick'] = (title, items, until) => answered((done) => pickerPanel(title, items, done), until);
-
-  async function pause(): Promise<void> {
-    for (let left = 1; left > 0; left = typedAt + SETTLED_MS - device.now())
-      await new Promise<void>((resolve) => void device.after(left, resolve));
-  }
-
-  function setPanel(next: Panel | null): void {
-    panel = next;
-    settle();
-  }
+  const panels = createPanels({ device, hasDraft: () => input.text !== '', changed: () => schedule() });
+  const { ask, pick } = panels;
 
   function settle(): void {
     panelSince = device.now();
@@ -170,7 +134,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     post,
     ask,
     pick,
-    pause,
+    print: (text) => print({ type: 'rows', text }),
     page,
     changed: schedule,
     show(next) {
@@ -203,7 +167,6 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     page,
     transcript: (number) => actions.showTranscript(number),
     pick,
-    pause,
     ask,
     setDraft(text) {
       input.set(text);
@@ -226,6 +189,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     host,
     ui,
     input,
+    send,
     post,
     fail,
     redraw: schedule,
@@ -260,6 +224,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     if (before !== null && (next.id === '' || next.id !== before.id)) {
       view = createView(host);
       scroll.restart();
+      shell.restart();
       if (before.id !== '') scroll.add(beginning(next));
     }
     if (next.leftOut > 0 && view.state.seq === 0) {
@@ -299,29 +264,36 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
       return;
     }
     hint = null;
-    const open = panel ?? questionPanel;
-    if (
-      open &&
-      (key.name === 'escape' || key.name === 'ctrl+c') &&
-      !(key.name === 'ctrl+c' && input.text !== '' && panel === null)
-    ) {
-      if (open.close()) return;
-    } else if (open && !input.isCompleting && open.key(key)) return;
-    else if (open?.submit && key.name === 'enter' && panel !== null) {
-      const { whole } = input;
-      input.set('');
-      open.submit(whole);
+    const whose = panels.key(key);
+    if (whose === 'panel') return;
+    if (panels.open) {
+      if (whose === 'terminal') actions.first(key);
+      else drafting(key);
       return;
     }
+    const open = questionPanel;
+    const isClosing = key.name === 'escape' || (key.name === 'ctrl+c' && input.text === '');
+    if (open && (isClosing ? open.close() : !input.isCompleting && open.key(key))) return;
     if (open && key.name === 'enter' && questions.isOpen) {
       hint = 'A question is open: answer it first. Ctrl+C puts your draft aside.';
       return;
     }
-    const text = input.text;
+    const { text } = input;
     if (!actions.first(key) && !input.key(key)) actions.last(key);
-    if (input.text === text) return;
+    if (input.text !== text) changedDraft();
+  }
+
+  /** What was being typed when a question came stays in the draft. */
+  function drafting(key: Key): void {
+    hint = 'This goes to your draft. Pause for a moment, then answer.';
+    if (key.name === 'enter' || key.name === 'escape' || key.name === 'tab' || key.name === 'ctrl+c') return;
+    input.key(key);
+    changedDraft();
+  }
+
+  function changedDraft(): void {
     typedAt = device.now();
-    if (panel === null) actions.drafted();
+    actions.drafted();
   }
 
   function closePager(): void {
@@ -333,7 +305,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
   function take(said: TerminalInput): void {
     if (modes.answer(said)) return;
     if (said.type === 'paste') {
-      if (pager) return;
+      if (pager || panels.paste(said.text) === 'panel') return draw();
       typedAt = device.now();
       actions.paste(said.text);
     } else if (said.type === 'key') pressed(said);

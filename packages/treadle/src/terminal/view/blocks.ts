@@ -24,6 +24,10 @@ export interface ToolCell {
   readonly number: number;
   /** Who allowed or refused it, in words. */
   answer?: string;
+  /** Why it was refused, where nobody was asked. */
+  why?: string;
+  /** It goes on in the background: its result only says so. */
+  isTask?: boolean;
 }
 
 /** Something of the transcript that is finished. */

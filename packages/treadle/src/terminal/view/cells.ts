@@ -1,4 +1,5 @@
 import type { DurableEvent } from '@treadle/core';
+import { isJsonObject } from '@treadle/core/json';
 import type { ToolCallBlock } from '@treadle/core/messages';
 
 import type { Block, ToolCell } from './blocks.ts';
@@ -13,6 +14,9 @@ export interface Cells {
   rejected(event: EventOf<'tool_call_rejected'>): void;
   asked(event: EventOf<'approval_requested'>): void;
   answered(callId: string, words: string): void;
+  /** What was decided about a call without a person. */
+  decided(event: EventOf<'decision_made'>): void;
+  isTask(callId: string): void;
   update(callId: string, output: string): void;
   progress(callId: string, text: string): void;
   /** What a call in the background has come to. Its number, or null for a call that is not in this part of the log. */
@@ -77,6 +81,15 @@ export function createCells(done: Block[]): Cells {
     answered(callId, words) {
       const cell = known(callId);
       if (cell) Object.assign(cell, { answer: words, state: 'waiting' });
+    },
+    decided({ callId = '', decision }) {
+      const cell = known(callId);
+      if (!cell || !isJsonObject(decision) || decision['outcome'] !== 'deny') return;
+      if (typeof decision['reason'] === 'string') cell.why = decision['reason'];
+    },
+    isTask(callId) {
+      const cell = known(callId);
+      if (cell) cell.isTask = true;
     },
     update(callId, output) {
       const cell = known(callId);

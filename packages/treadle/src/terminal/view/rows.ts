@@ -2,7 +2,7 @@ import { plainLine, plainText } from '../../cli/asking/plain-text.ts';
 import { counted, duration } from '../../cli/output/figures.ts';
 import { planLines } from '../../cli/output/plan-lines.ts';
 import { todoLines } from '../../cli/output/todo-lines.ts';
-import { argumentsText, isTask, toolLine } from '../../cli/output/tool-line.ts';
+import { argumentsText, toolLine } from '../../cli/output/tool-line.ts';
 import { isJsonObject } from '@treadle/core/json';
 import { pieceRows } from '../markdown/render.ts';
 import { fit, widthOf, wrap, wrapIndented } from '../screen/text.ts';
@@ -17,6 +17,8 @@ export interface RowOptions {
   readonly theme: Theme;
   /** A tool's name for people. */
   label(toolName: string): string;
+  /** False where keys do nothing by themselves: in lines. */
+  readonly hasKeys?: boolean;
   /** Everything is shown: thinking, results, whole diffs. */
   readonly isWhole?: boolean;
 }
@@ -136,13 +138,14 @@ function toolRows(cell: ToolCell, options: RowOptions): string[] {
     label: options.label(toolName),
     arguments: args,
     isRefused: cell.state === 'refused',
+    isTask: cell.isTask === true,
     ...state,
     ...(details === undefined ? {} : { details }),
     ...(durationMs === undefined ? {} : { durationMs }),
   };
   const words =
     answer === undefined
-      ? refusal(cell)
+      ? refusal(cell, options.hasKeys !== false)
       : plainLine(answer, 200).replace(cell.state === 'refused' ? /^refused / : /^$/, '');
   const said = words === '' ? '' : theme.dim(` · ${words}`);
   const text = toolName === 'bash' ? commandOutput(bodyText(content)) : bodyText(content);
@@ -162,7 +165,7 @@ function toolRows(cell: ToolCell, options: RowOptions): string[] {
       ),
     ];
   }
-  if (toolName !== 'bash' || isTask(content)) return rows;
+  if (toolName !== 'bash' || cell.isTask === true) return rows;
   const hasFailed = isJsonObject(details) && details['exitCode'] !== 0;
   const shown = shownLines(text, hasFailed ? FAILED_ROWS : OUTPUT_ROWS, options).filter(
     (line) => line !== theme.dim(''),
@@ -171,10 +174,10 @@ function toolRows(cell: ToolCell, options: RowOptions): string[] {
 }
 
 /** Why a call was refused that nobody was asked about. */
-function refusal({ state, content }: ToolCell): string {
-  const why = state === 'refused' ? /was not run\. (.*?)\.(?: |$)/s.exec(bodyText(content))?.[1] : undefined;
-  if (why === undefined) return '';
-  return plainLine(why.startsWith('In plan mode') ? `${why} (Shift+Tab leaves it)` : why, 200);
+function refusal({ state, why }: ToolCell, hasKeys: boolean): string {
+  if (state !== 'refused' || why === undefined) return '';
+  const how = hasKeys && why.startsWith('In plan mode') ? ' (Shift+Tab leaves it)' : '';
+  return plainLine(`${why.replace(/\.$/, '')}${how}`, 200);
 }
 
 /** What a call has changed in a file, as a diff; empty for a call that changed none. */

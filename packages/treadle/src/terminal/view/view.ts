@@ -18,8 +18,8 @@ export interface View {
   take(event: TreadleEvent): void;
   /** What is finished since the last call. */
   finished(): Block[];
-  /** Messages that were taken from the queue since the last call. */
-  cleared(): Queued[];
+  /** Messages that were taken from the queue here since the last call; null when nobody here took any. */
+  cleared(): Queued[] | null;
   readonly state: ViewState;
 }
 
@@ -35,7 +35,7 @@ const shellBlock = (content: UserContent): Block[] => {
 export function createView({ label, self }: { label(toolName: string): string; readonly self: string | null }): View {
   const done: Block[] = [];
   const queued = new Map<number, Queued>();
-  const cleared: Queued[] = [];
+  let cleared: Queued[] | null = null;
   const questions = new Map<string, OpenQuestion>();
   /** Numbers of the calls whose tasks have ended. */
   const results = new Map<string, number | null>();
@@ -149,7 +149,7 @@ export function createView({ label, self }: { label(toolName: string): string; r
     if (input.type === 'clear_queue') {
       const gone = [...queued.values()].filter(({ kind }) => input.kind === undefined || input.kind === kind);
       for (const message of gone) queued.delete(message.seq);
-      cleared.push(...gone);
+      if (by === null) cleared = [...(cleared ?? []), ...gone];
     }
     if (input.type === 'approval_answer') {
       given.set(input.approvalId, number);
@@ -187,8 +187,9 @@ export function createView({ label, self }: { label(toolName: string): string; r
 
   function taskUpdated({ taskId, status: now, task, message }: EventOf<'task_updated'>): void {
     const known = tasks.get(taskId) ?? { name: 'A task', output: '' };
+    if (task) cells.isTask(task.callId);
     const what = task ? argumentsText(task.arguments) : '';
-    const name = task ? `${label(task.toolName)}${what === '' ? '' : ` · ${what}`}` : known.name;
+    const name = task ? `${plainLine(label(task.toolName), 60)}${what === '' ? '' : ` · ${what}`}` : known.name;
     if (now === 'pending' || now === 'running') {
       tasks.set(taskId, { ...known, name });
       return;
@@ -251,6 +252,9 @@ export function createView({ label, self }: { label(toolName: string): string; r
         return;
       case 'run_paused':
         paused = event.pending;
+        return;
+      case 'decision_made':
+        if (event.kind === 'permission') cells.decided(event);
         return;
       case 'turn_started':
         if (run) run = { ...run, isInTurn: true };
@@ -323,7 +327,11 @@ export function createView({ label, self }: { label(toolName: string): string; r
       flush();
       return done.splice(0);
     },
-    cleared: () => cleared.splice(0),
+    cleared() {
+      const all = cleared;
+      cleared = null;
+      return all;
+    },
     get state(): ViewState {
       const question = [...questions.values()].find(({ approvalId }) => !given.has(approvalId)) ?? null;
       const waiting = [...queued.values()];

@@ -67,5 +67,5 @@ export function failedWords({ error, retry }: EventOf<'attempt_failed'>): string
 export function rowsOfEnd({ status, message }: EventOf<'run_ended'>, isKeyRefused: boolean): string {
   if (status === 'aborted') return 'Interrupted. The conversation goes on with your next message.';
   const said = plainLine(message ?? `The run ended: ${status}.`, 500);
-  return isKeyRefused ? `${said}\nThe key may be wrong: /login keeps another one.` : said;
+  return isKeyRefused ? `${said}\nThe key may be wrong: treadle login keeps another one.` : said;
 }

@@ -54,7 +54,7 @@ export function summarise(options: SummariseOptions = {}): CompactionPhase {
     name: 'summarise',
     async apply(view, context) {
       const { units, replaces } = oldUnits(view, context, { keepFirst, keepRecentTurns });
-      const least = context.isAsked === true ? LEAST_SUMMARY : clearAtLeast;
+      const least = context.isAsked === true ? Math.min(clearAtLeast, LEAST_SUMMARY) : clearAtLeast;
       if (units.length === 0 || replaces < least) return view;
       return replaceBySummary(view, units, context, { replaces, maxTokens, instructions });
     },

@@ -10,8 +10,7 @@ import { costItems, readCosts } from '../../sessions/cost.ts';
 import { THEME_NAMES } from '../../../terminal/screen/theme.ts';
 import type { SlashCommand } from '../../../terminal/ui/host.ts';
 
-/** Commands about the session that is shown. */
-/** @param folder where files are written */
+/** Commands about the session that is shown. @param folder where files are written */
 export function aboutSession(folder: string): readonly SlashCommand[] {
   return [
     {
@@ -90,7 +89,7 @@ export function aboutSession(folder: string): readonly SlashCommand[] {
         const file = resolve(folder, name.startsWith('~/') ? join(homedir(), name.slice(2)) : name);
         const text = await formatTranscript(ui.session.history(), 'markdown', false);
         // A file that is there is somebody's.
-        await writeFile(file, text, { flag: 'wx' }).catch((error: unknown) => {
+        await writeFile(file, text, { flag: 'wx', mode: 0o600 }).catch((error: unknown) => {
           if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
           throw new Error(`${name} is there already. Give another name: /export FILE`);
         });
@@ -114,7 +113,7 @@ export function aboutSession(folder: string): readonly SlashCommand[] {
       about: 'the colours of what comes next',
       takes: '[dark|light|none]',
       async run(rest, ui) {
-        const items = THEME_NAMES.map((value) => ({ value, text: value, about: '' }));
+        const items = THEME_NAMES.map((value) => ({ value, text: value }));
         const name = THEME_NAMES.find((one) => one === rest) ?? (await ui.pick('Theme', items));
         if (name === null) return;
         ui.setTheme(name);

@@ -143,7 +143,7 @@ async function login({ context, asker }: Workbench, provider: string, ui: Termin
   const note = (text: string): void => ui.print(text, 'dim');
   const asking = { io, terminal: asker, stopped: interruptions.first, note };
   const isKept = await (provider === '' ? askForLogin(asking) : askForKey(await providerOf(provider, io.env), asking));
-  note(isKept ? 'Kept, for the next start. Ctrl+D leaves; treadle -c goes on here.' : 'Nothing was kept.');
+  note(isKept ? 'Kept, for the next start.' : 'Nothing was kept.');
 }
 
 const firstSentence = (text: string): string => plainLine(/^.*?[.!?](?=\s|$)/s.exec(text)?.[0] ?? text, 200);
