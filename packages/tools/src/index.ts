@@ -2,7 +2,7 @@ export { builtInTools, type BuiltInToolsOptions } from './built-in-tools.ts';
 export { bashTool, type BashToolOptions } from './bash-tool.ts';
 export { editFileTool, listFilesTool, readFileTool, writeFileTool } from './file-tools.ts';
 export type { EditFileToolOptions, ListFilesToolOptions, ReadFileToolOptions } from './file-tools.ts';
-export { previewChange } from './files/preview.ts';
+export { changeProblem, previewChange } from './files/preview.ts';
 export { readAttachment } from './attachments/attachment.ts';
 export { searchTool, type SearchToolOptions } from './search-tool.ts';
 export { todoTool } from './todo-tool.ts';

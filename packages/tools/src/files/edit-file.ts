@@ -52,7 +52,7 @@ export function editFile(
   });
 }
 
-function checkTexts(args: EditFileArguments): void {
+export function checkTexts(args: Pick<EditFileArguments, 'old_text' | 'new_text'>): void {
   if (args.old_text === '') {
     throw new FileProblem(
       'bad_request',

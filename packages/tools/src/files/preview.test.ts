@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { previewChange } from './preview.ts';
+import { changeProblem, previewChange } from './preview.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -63,5 +63,19 @@ describe('a look at a change', () => {
   it('is none of other calls', async () => {
     expect(await previewChange(folder, 'bash', { command: 'rm a.txt' })).toBeNull();
     expect(await previewChange(folder, 'write_file', { path: 'a.txt' })).toBeNull();
+  });
+});
+
+describe('the problem of a change', () => {
+  it('says why an edit would fail, and nothing of one that would not', async () => {
+    const problem = (args: Readonly<Record<string, string>>): Promise<string | null> =>
+      changeProblem(folder, 'edit_file', { path: 'a.txt', old_text: 'four', new_text: '4', ...args });
+    expect(await problem({})).toBeNull();
+    expect(await problem({ old_text: 'e' })).toMatch(/^old_text occurs \d+ times in a\.txt/);
+    expect(await problem({ old_text: 'six' })).toMatch(/^old_text does not occur in a\.txt/);
+    expect(await problem({ path: 'none.txt' })).toBe('none.txt does not exist.');
+    expect(await problem({ path: 'binary' })).toContain('binary');
+    expect(await problem({ new_text: 'four' })).toContain('the same');
+    expect(await changeProblem(folder, 'bash', { path: 'none.txt' })).toBeNull();
   });
 });

@@ -3,7 +3,7 @@ import { MB } from '../options.ts';
 import { FileProblem } from '../root/problem.ts';
 import { asRoot, type Root } from '../root/root.ts';
 import { describeChange } from '../text/diff.ts';
-import { readUtf8, replaced } from './edit-file.ts';
+import { checkTexts, readUtf8, replaced } from './edit-file.ts';
 
 /** Larger files are not read for a look at a change. */
 const MAX_BYTES = 10 * MB;
@@ -28,24 +28,56 @@ const MAX_BYTES = 10 * MB;
  * ```
  */
 export async function previewChange(folder: string | Root, toolName: string, args: JsonObject): Promise<string | null> {
-  const { path, content, old_text: oldText, new_text: newText } = args;
-  if (typeof path !== 'string') return null;
-  const root = asRoot(folder).of(path);
+  const change = await changeOf(folder, toolName, args);
+  return typeof change === 'object' && change !== null ? diffOf(change.path, change.before, change.after) : null;
+}
+
+/**
+ * Why a call of `edit_file` or `write_file` would fail if it ran now, for somebody who is to allow it. Null for a call that
+ * would not, and for any other tool.
+ *
+ * @param folder the root of the file tools: its path, or the root that they share
+ * @example
+ * ```ts
+ * import { changeProblem } from '@treadle/tools';
+ * import { mkdtemp, writeFile } from 'node:fs/promises';
+ * import { tmpdir } from 'node:os';
+ * import { join } from 'node:path';
+ *
+ * const folder = await mkdtemp(join(tmpdir(), 'problem-'));
+ * await writeFile(join(folder, 'notes.md'), 'tea and tea');
+ * const problem = await changeProblem(folder, 'edit_file', { path: 'notes.md', old_text: 'tea', new_text: 'milk' });
+ * console.log(problem?.startsWith('old_text occurs 2 times in notes.md')); // true
+ * ```
+ */
+export async function changeProblem(folder: string | Root, toolName: string, args: JsonObject): Promise<string | null> {
+  const change = await changeOf(folder, toolName, args);
+  return typeof change === 'string' ? change : null;
+}
+
+interface Change {
+  readonly path: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+/** What a call would change, or why it would fail; null for any other call. */
+async function changeOf(folder: string | Root, toolName: string, args: JsonObject): Promise<Change | string | null> {
+  const { path: given, content, old_text, new_text } = args;
+  if (typeof given !== 'string') return null;
   try {
+    const root = asRoot(folder).of(given);
+    const path = root.relative(given);
     if (toolName === 'write_file' && typeof content === 'string') {
-      return diffOf(root.relative(path), (await textOf(root, path)) ?? '', content);
+      return { path, before: (await textOf(root, given)) ?? '', after: content };
     }
-    if (toolName !== 'edit_file' || typeof oldText !== 'string' || typeof newText !== 'string') return null;
-    if (oldText === '') return null;
-    const before = await textOf(root, path);
-    if (before === null) return null;
-    return diffOf(
-      root.relative(path),
-      before,
-      replaced(root.relative(path), before, { path, old_text: oldText, new_text: newText }),
-    );
+    if (toolName !== 'edit_file' || typeof old_text !== 'string' || typeof new_text !== 'string') return null;
+    checkTexts({ old_text, new_text });
+    const before = await textOf(root, given);
+    if (before === null) return `${path} does not exist.`;
+    return { path, before, after: replaced(path, before, { path, old_text, new_text }) };
   } catch (error) {
-    if (error instanceof FileProblem) return null;
+    if (error instanceof FileProblem) return error.message;
     throw error;
   }
 }

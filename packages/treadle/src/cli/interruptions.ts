@@ -8,6 +8,8 @@ export interface Interruptions {
   readonly first: Promise<InterruptSignal>;
   /** Calls `listener` with the first signal, at once if it was there already. */
   onFirst(listener: (signal: InterruptSignal) => void): void;
+  /** Asks before a SIGINT counts: true when it was for something else, such as the run that is open. */
+  onAsked(asked: () => boolean): void;
   /** Waits for the work; rejects with `Interrupted` when a signal comes first. For what can be left undone. */
   unless<Value>(work: Promise<Value>): Promise<Value>;
   stop(): void;
@@ -27,8 +29,10 @@ export class Interrupted extends Error {
 export function watchSignals(io: CliIo): Interruptions {
   const listeners = new Set<(signal: InterruptSignal) => void>();
   let first: InterruptSignal | null = null;
+  let asked = (): boolean => false;
   const firstOne = new Promise<InterruptSignal>((resolve) => listeners.add(resolve));
   const stop = io.onSignal((signal) => {
+    if (signal === 'SIGINT' && first === null && asked()) return;
     if (first !== null) {
       io.exit(SIGNAL_EXIT[signal]);
       return;
@@ -44,6 +48,9 @@ export function watchSignals(io: CliIo): Interruptions {
     onFirst(listener) {
       if (first === null) listeners.add(listener);
       else listener(first);
+    },
+    onAsked(ask) {
+      asked = ask;
     },
     unless(work) {
       return new Promise((resolve, reject) => {

@@ -58,13 +58,20 @@ function lateAfterSignal(io: CliIo, { first }: Interruptions): Promise<void> {
   return first.then(() => new Promise<void>((resolve) => void io.after(LAST_WORDS_MS, resolve)));
 }
 
+/** Words in quotes as one prompt, and the options behind them. */
+function asPrompt(argv: readonly string[]): string {
+  const option = argv.findIndex((word) => word.startsWith('-'));
+  const words = option === -1 ? argv : argv.slice(0, option);
+  return [`"${words.join(' ')}"`, ...argv.slice(words.length)].join(' ');
+}
+
 async function dispatch(argv: readonly string[], context: CommandContext): Promise<number> {
   const command = findCommand(argv);
   switch (command.name) {
     case 'unknown':
       throw new UsageError(
         `Unknown command '${command.word}'.${suggestion(command.word, COMMANDS)} ` +
-          `If it is a prompt, write: treadle run "${[command.word, ...argv.slice(1)].join(' ')}"`,
+          `If it is a prompt, write: treadle run ${asPrompt(argv)}`,
       );
     case 'help':
       return printed(context.out, helpText(command.args[0]));

@@ -55,8 +55,8 @@ const KNOWN: readonly KnownPrompt[] = [
   },
   {
     example: 'Run `npm --version`',
-    pattern: /^run `(?<command>[^`]+)`\.?$/i,
-    begin: ({ command = '' }) => run(command),
+    pattern: /^run (?:`(?<quoted>[^`]+)`\.?|(?!(?:the|an?|all|my|our|this|these|it)\b)(?<plain>[^`]+))$/i,
+    begin: ({ quoted, plain = '' }) => run(quoted ?? plain),
   },
 ];
 
@@ -75,7 +75,7 @@ export const unknownPrompt =
 
 ${bullets(KNOWN.map(({ example }) => example))}
 
-For anything else, choose a language model. On the command line, set ANTHROPIC_API_KEY and add \`--model anthropic/claude-sonnet-5-5\`, or set OPENAI_API_KEY and add \`--model openai/gpt-6.1-sol\`. In a program, use \`model('anthropic/claude-sonnet-5-5')\` instead of \`demoModel()\`.`;
+For anything else, choose a language model. In a terminal, \`/login\` keeps the key of one. On the command line, set ANTHROPIC_API_KEY and add \`--model anthropic/claude-sonnet-5-5\`, or set OPENAI_API_KEY and add \`--model openai/gpt-6.1-sol\`. In a program, use \`model('anthropic/claude-sonnet-5-5')\` instead of \`demoModel()\`.`;
 
 function* showOff(): Job {
   const described = yield* describe('.');

@@ -143,6 +143,7 @@ describe('a tool that returns nothing', () => {
   it.each([
     ['write_file', 'Create notes/hello.md with the text "Hello"'],
     ['bash', 'Run `true`'],
+    ['bash', 'Run true'],
     ['list_files', 'What is in this folder?'],
     ['search', 'Which files mention "timeout"?'],
     ['read_file', 'Count the lines of README.md'],

@@ -93,3 +93,22 @@ it.each([true, false])('folders are taken out of a settings file as they are mea
   expect(await file.permissions()).toEqual({ additionalDirectories: ['/other', '/more'] });
   await expect(file.save({ type: 'removeDirectories', directories: [data] })).rejects.toThrow('to remove');
 });
+
+describe('the first rule that is kept for a folder', () => {
+  it('is left alone by Git, as a person’s own, and no .gitignore that is there is changed', async () => {
+    await using at = await temporaryFolder();
+    const io = { env: { HOME: at.path }, cwd: at.path };
+    const update = { type: 'addRules', behavior: 'allow', rules: ['bash(ls)'], destination: 'localSettings' } as const;
+    const keep = async (folder: string): Promise<void> =>
+      settingsSaver(await findFolderSettings(folder, io), io)(update);
+    const ignored = (folder: string): Promise<string> => readFile(join(folder, '.treadle/.gitignore'), 'utf8');
+    const [first, second] = [join(at.path, 'first'), join(at.path, 'second')];
+    await mkdir(first);
+    await keep(first);
+    expect(await ignored(first)).toBe('settings.local.json\n');
+    await mkdir(join(second, '.treadle'), { recursive: true });
+    await writeFile(join(second, '.treadle/.gitignore'), 'mine\n');
+    await keep(second);
+    expect(await ignored(second)).toBe('mine\n');
+  });
+});

@@ -3,8 +3,9 @@ import { parseJson } from '@treadle/core/json';
 import { builtInToolName } from '@treadle/core/names';
 import type { FileUpdate } from '@treadle/core/permissions';
 
-import { join } from 'node:path';
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 
 import type { CliIo } from '../cli/io.ts';
 import { UsageError } from '../cli/usage-error.ts';
@@ -66,9 +67,16 @@ async function saveInFolder(
   if (file !== null && file.digest !== record?.[which]) {
     throw new UsageError(`${name} has other settings that nobody trusted. Look at it, and say --trust`);
   }
+  if (file === null && which === 'local') await ignoreLocal(folder);
   const digest = await writeBelow(folder, name, updated(file?.text ?? '{}', path, update, home));
   const known = { trusted: record?.trusted ?? false, project: record?.project ?? null, local: record?.local ?? null };
   return { ...record, ...known, [which]: digest };
+}
+
+/** A person's own rules are no part of the project: Git leaves their file alone. */
+async function ignoreLocal(folder: string): Promise<void> {
+  const name = join(dirname(LOCAL_SETTINGS), '.gitignore');
+  if (!existsSync(join(folder, name))) await writeBelow(folder, name, `${basename(LOCAL_SETTINGS)}\n`);
 }
 
 /** Writes a file of a folder; returns its digest. */

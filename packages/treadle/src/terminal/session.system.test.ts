@@ -66,6 +66,8 @@ describe('treadle at a terminal', () => {
     await new Promise((resolve) => setTimeout(resolve, 400));
     terminal.type('x');
     await terminal.shows(/Press 1 to 4/);
+    terminal.type('\u007f');
+    await new Promise((resolve) => setTimeout(resolve, 400));
     terminal.type('4');
     await terminal.shows(/No, because:/);
     terminal.type('not now\r');

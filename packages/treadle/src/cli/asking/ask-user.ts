@@ -28,19 +28,32 @@ export async function answersFor(pending: readonly PendingCall[], asking: Asking
     const questions = userQuestions(call.arguments);
     const answers = questions && asking.terminal.isThere ? await askAll(questions, asking) : null;
     if (answers === 'stopped') return null;
-    results.push(answers === null ? nobodyToAsk(call) : answerQuestions(call, answers));
+    if (answers !== null) results.push(answerQuestions(call, answers));
+    else results.push(asking.terminal.pick ? declined(call) : nobodyToAsk(call));
   }
   return results;
 }
 
-/** Null when the user ended the input: then nobody is there. */
+/** The user has put the question away. */
+const declined = ({ callId }: Pick<PendingCall, 'callId'>): ClientToolResult => ({
+  callId,
+  content: 'The user closed the question without an answer. Go on as far as you can without it, or say what you need.',
+  isError: true,
+});
+
+const NO_ANSWER: UserAnswer = { selected: [], other: '(closed without an answer)' };
+
+/** Null when the user ended the input, or put the first question away. */
 async function askAll(questions: readonly UserQuestion[], asking: Asking): Promise<UserAnswer[] | 'stopped' | null> {
   const answers: UserAnswer[] = [];
   for (const [index, question] of questions.entries()) {
     const place = questions.length === 1 ? '' : ` (${index + 1} of ${questions.length})`;
     const answer = await askOne(question, place, asking);
-    if (answer === null || answer === 'stopped') return answer;
-    answers.push(answer);
+    if (answer === 'stopped') return answer;
+    // What was answered before it counts.
+    if (answer === null && (answers.length === 0 || !asking.terminal.pick)) return null;
+    answers.push(answer ?? NO_ANSWER);
+    if (answer === null) return [...answers, ...questions.slice(answers.length).map(() => NO_ANSWER)];
   }
   return answers;
 }

@@ -33,6 +33,8 @@ it('a poisoned folder is asked about once in the terminal, with all it would loa
     'agents,',
   ])
     expect(asked.replaceAll('\n', '')).toContain(shown);
+  // Keys are for a question once it has been there for a moment.
+  await new Promise((resolve) => setTimeout(resolve, 400));
   terminal.type('n\r');
   await terminal.shows(/left alone: nobody has trusted/);
   terminal.type('How many files are in this folder?\r');

@@ -6,7 +6,7 @@ import { printed } from '../io.ts';
 import { keyGuard } from '../asking/keys.ts';
 import { openLive, type Live } from '../sessions/live.ts';
 import { parseOptions } from '../options.ts';
-import { folderOfSession, sessionOf } from '../sessions/folder-sessions.ts';
+import { folderOfSession, sessionOf, shortId } from '../sessions/folder-sessions.ts';
 import { UsageError } from '../usage-error.ts';
 import { readAlong } from './read-along.ts';
 import type { AttachedTo } from './screen.ts';
@@ -49,7 +49,7 @@ export async function attachCommand(context: CommandContext, args: readonly stri
     const { session, history } = serverSession({ url, token }, id, (error) =>
       note(error instanceof Error ? error.message : String(error)),
     );
-    return follow(session, { folder: null, history });
+    return follow(session, { folder: null, onSilence: 'The server may be gone.', history });
   }
   const journal = guard.journal(await parts.journal(io));
   let live: Live | null = null;
@@ -60,7 +60,8 @@ export async function attachCommand(context: CommandContext, args: readonly stri
     live = await openLive(io, true);
     const session = journalSession(journal, live, sessionId, { by: self, now: io.now });
     const folder = (await folderOfSession(journal, sessionId)) ?? null;
-    return await follow(session, { folder, history: () => journal.read(sessionId, 1) });
+    const onSilence = `If nobody drives this session now, this goes on with it: treadle -r ${shortId(sessionId)}`;
+    return await follow(session, { folder, onSilence, history: () => journal.read(sessionId, 1) });
   } finally {
     await live?.close();
     await journal.close();

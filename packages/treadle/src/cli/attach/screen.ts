@@ -50,6 +50,8 @@ export interface AttachedTo {
   readonly self: string;
   /** Null where its files are not on this machine. */
   readonly folder: string | null;
+  /** What to do when nothing is heard of it. */
+  readonly onSilence: string;
   history(): AsyncIterable<DurableEvent>;
 }
 
@@ -57,7 +59,7 @@ export interface AttachedTo {
 export async function attachedScreen(
   context: CommandContext,
   session: AttachedSession,
-  { self, folder, history }: AttachedTo,
+  { self, folder, onSilence, history }: AttachedTo,
 ): Promise<number> {
   const { io, interruptions } = context;
   const store = openStore(homeFolder(io), folder ?? io.cwd, true);
@@ -66,14 +68,14 @@ export async function attachedScreen(
   const commands = commandsIn(io.cwd);
   const host: TerminalHost = {
     ...machine,
-    ...(folder === null ? { preview: async () => null } : {}),
+    ...(folder === null ? { preview: async () => null, about: async () => null } : {}),
     model: `session ${session.id}`,
     mode: 'default',
     self,
+    onSilence,
     label: await toolLabels(io.cwd),
     commands: () => commands,
     ready: Promise.resolve(),
-    about: async () => null,
     async nextMode(ui) {
       ui.print('The terminal that drives the session chooses the mode.', 'warn');
     },
@@ -90,6 +92,7 @@ export async function attachedScreen(
     process.exit(1);
   };
   process.on('uncaughtException', crashed);
+  interruptions.onAsked(() => terminal.interrupt?.() ?? false);
   interruptions.onFirst((signal) => terminal.leave(SIGNAL_EXIT[signal]));
   note(`Attached to ${session.id}. What you type goes to the model; Ctrl+D leaves.`);
   try {

@@ -33,12 +33,15 @@ export async function interactiveCommand(context: CommandContext, request: RunRe
   // What is wrong with the login is said when the session is made ready.
   let model = request.model || io.env['TREADLE_MODEL'] || (await loginModel(io));
   let bench: Workbench | null = null;
+  /** The mode that was chosen last, until the session has it. */
+  let wanted: PermissionMode | null = null;
   const self = `treadle, process ${process.pid} on ${hostname()}`;
   const opening = Promise.withResolvers<TerminalSession>();
 
   const note = (text: string): void => terminal.ui.print(text, 'dim');
+  const machine = await machineHost(io, folder, store, note, () => bench?.definition.permissions?.directories ?? []);
   const host: TerminalHost = {
-    ...(await machineHost(io, folder, store, note, () => bench?.definition.permissions?.directories ?? [])),
+    ...machine,
     get model() {
       return model;
     },
@@ -47,18 +50,25 @@ export async function interactiveCommand(context: CommandContext, request: RunRe
     },
     mode: request.permissionMode ?? 'default',
     self,
+    since: io.now(),
     label: (name) => bench?.definition.tools?.find((tool) => tool.name === name)?.label ?? name,
     commands: () => bench?.commands() ?? [],
     ready: ready.promise,
-    about: async ({ toolName }) =>
-      toolName === 'bash' ? ((await bench?.prepared.rights.aboutCommands()) ?? null) : null,
+    about: async (question) =>
+      question.toolName === 'bash' ? ((await bench?.prepared.rights.aboutCommands()) ?? null) : machine.about(question),
     async nextMode(ui) {
-      const now = MODES.indexOf((ui.state.mode ?? request.permissionMode ?? 'default') as PermissionMode);
+      const now = MODES.indexOf((wanted ?? ui.state.mode ?? request.permissionMode ?? 'default') as PermissionMode);
       const mode = MODES[(now + 1) % MODES.length] ?? 'default';
-      await ui.session.post({
-        type: 'permission_updates',
-        updates: [{ type: 'setMode', mode, destination: 'session' }],
-      });
+      wanted = mode;
+      try {
+        await opening.promise;
+        await ui.session.post({
+          type: 'permission_updates',
+          updates: [{ type: 'setMode', mode, destination: 'session' }],
+        });
+      } finally {
+        if (wanted === mode) wanted = null;
+      }
     },
   };
   const terminal: Terminal =
@@ -73,6 +83,7 @@ export async function interactiveCommand(context: CommandContext, request: RunRe
   };
   process.on('uncaughtException', crashed);
   process.on('unhandledRejection', crashed);
+  interruptions.onAsked(() => terminal.interrupt?.() ?? false);
   interruptions.onFirst((signal) => terminal.leave(SIGNAL_EXIT[signal]));
   // What was typed ahead is read before the rest is loaded.
   await turnOfLoop();

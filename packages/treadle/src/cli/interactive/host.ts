@@ -27,6 +27,7 @@ export async function machineHost(
     | 'loadDraft'
     | 'saveDraft'
     | 'preview'
+    | 'about'
     | 'edit'
     | 'content'
     | 'shell'
@@ -45,6 +46,11 @@ export async function machineHost(
     async preview(question) {
       const { previewIn } = await import('../run/agent.ts');
       return previewIn(folder, directories())({ ...question, type: 'approval' });
+    },
+    async about({ toolName, arguments: args }) {
+      const { changeProblem, openRoot } = await import('@treadle/tools');
+      const problem = await changeProblem(openRoot(folder, { directories: directories() }), toolName, args);
+      return problem === null ? null : `It would fail: ${problem.split('\n')[0] ?? ''}`;
     },
     edit: (text) => editText(text, io.env),
     mention: (text) => mentionOfPath(text, { folder, ...defined({ home: io.env['HOME'] }) }),

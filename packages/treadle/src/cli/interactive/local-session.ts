@@ -131,7 +131,7 @@ export function localSession(session: Session, { journal, live, seq, fail }: Loc
     async resume() {
       drive(session.resume());
     },
-    isCutOff: async () => session.status === 'running' && session.canResume,
+    isCutOff: async () => session.canResume,
     async close() {
       closed.abort();
       remove();

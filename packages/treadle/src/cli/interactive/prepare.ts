@@ -36,7 +36,12 @@ function askerOf(ui: TerminalUi, how: { readonly isAsked: boolean; readonly isPl
     isThere: true,
     ask: (question, until) => askLine(question, until, false),
     askSecret: (question, until) => askLine(question, until, true),
-    ...(isPlain ? {} : { pick: (title, items, until) => ui.pick(title, numbered(items), { until, isAsked }) }),
+    ...(isPlain
+      ? {}
+      : {
+          pick: (title, items, until) =>
+            ui.pick(title, numbered(items), { until, isAsked, isNumbered: items.length < 10 }),
+        }),
   };
 }
 

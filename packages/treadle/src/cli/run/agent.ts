@@ -1,5 +1,6 @@
 import type { AgentDefinition, Hook, Journal, Model, PendingCall, PermissionOptions, Tool } from '@treadle/core';
 import type { Validator } from '@treadle/core/ports';
+import type { McpServerStatus } from '@treadle/mcp';
 import type { Plugin, Skill } from '@treadle/skills';
 import type { EditorFiles } from '@treadle/tools';
 import { builtInToolName } from '@treadle/core/names';
@@ -64,6 +65,8 @@ export interface PreparedAgent {
   readonly place: Place;
   readonly rights: Rights;
   readonly definition: AgentDefinition;
+  /** How the MCP servers are doing. */
+  readonly servers: () => readonly McpServerStatus[];
   readonly skills: readonly Pick<Skill, 'name' | 'description'>[];
   /** The tools over a folder. */
   readonly toolsIn: (root: string) => Promise<readonly Tool[]>;
@@ -121,7 +124,8 @@ export async function prepareAgent(
     };
     const blobs = request.save ? await openBlobs(io) : null;
     const kept = { journal, ...(blobs ? { blobs } : {}) };
-    return { journal, kept, place, rights, definition, skills: skills.list, toolsIn, close };
+    const servers = (): readonly McpServerStatus[] => mcp?.status ?? [];
+    return { journal, kept, place, rights, definition, servers, skills: skills.list, toolsIn, close };
   } catch (error) {
     await close();
     throw error;

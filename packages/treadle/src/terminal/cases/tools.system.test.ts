@@ -199,6 +199,11 @@ describe.concurrent('tools', () => {
     await new Promise((resolve) => setTimeout(resolve, 400));
     terminal.type('x');
     expect(times(await terminal.shows('Press 1 to 4'), 'no, and say why')).toBe(1);
+    // A letter begins a draft, and a digit after it is of it, too.
+    terminal.type('4');
+    await terminal.shows(/^> x4$/m);
+    terminal.type('\u007f\u007f');
+    await new Promise((resolve) => setTimeout(resolve, 400));
     terminal.type('4');
     await terminal.shows('No, because:');
     terminal.type('keep the line\r');

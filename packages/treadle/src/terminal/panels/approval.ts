@@ -31,6 +31,9 @@ export interface ApprovalOptions {
   changed(): void;
 }
 
+/** Rows that the call has at least; on a small screen, long choices are cut for them. */
+const CALL_ROWS = 4;
+
 /** The menu of a call that waits for a person. A digit answers; nothing else does by accident. */
 export function approvalPanel(options: ApprovalOptions): Panel {
   const { question, label, about, diff, answer, changed } = options;
@@ -46,7 +49,7 @@ export function approvalPanel(options: ApprovalOptions): Panel {
   let hint = '';
 
   const body = (columns: number, theme: Theme, most: number): string[] => {
-    if (diff !== null) return diffRows(diff, columns, theme, most);
+    if (diff !== null) return diffRows(diff, columns, theme, { most });
     const rows = Object.entries(question.arguments).flatMap(([name, value]) => {
       const text = exactText(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
       const lines = text.split('\n').flatMap((line) => wrap(line, columns - 2));
@@ -55,19 +58,27 @@ export function approvalPanel(options: ApprovalOptions): Panel {
         : [theme.dim(`${exactLine(name)}:`), ...lines.map((line) => `  ${line}`)];
     });
     if (rows.length <= most) return rows;
+    // What a command does at its end is as telling as its beginning.
+    const shown = Math.max(0, most - 1);
+    const end = Math.floor(shown / 3);
     return [
-      ...rows.slice(0, Math.max(0, most - 1)),
-      theme.dim(`… ${counted(rows.length - most + 1, 'row')} more, Ctrl+F shows all`),
+      ...rows.slice(0, shown - end),
+      theme.dim(`… ${counted(rows.length - shown, 'more row')} here, Ctrl+F shows all`),
+      ...rows.slice(rows.length - end),
     ];
+  };
+
+  const headRows = (columns: number, theme: Theme): string[] => {
+    const path = question.arguments['path'];
+    const head = [label, ...(diff !== null && typeof path === 'string' ? [exactLine(path)] : [])].join(' · ');
+    return wrap(theme.bold(plainLine(head, 1000)), columns);
   };
 
   /** The call: what it is, and what it would do. */
   const call: Panel['rows'] = (columns, most, theme) => {
-    if (most < 1) return [];
-    const path = question.arguments['path'];
-    const head = [label, ...(diff !== null && typeof path === 'string' ? [exactLine(path)] : [])].join(' · ');
-    const shown = most < 2 ? [] : body(columns - 2, theme, most - 1).map((row) => `  ${row}`);
-    return [theme.bold(fit(plainLine(head, 300), columns)), ...shown];
+    const head = headRows(columns, theme).slice(0, most);
+    const room = most - head.length;
+    return [...head, ...(room < 1 ? [] : body(columns - 2, theme, room).map((row) => `  ${row}`))];
   };
 
   function choose(index: number): void {
@@ -93,11 +104,14 @@ export function approvalPanel(options: ApprovalOptions): Panel {
     rows(columns, most, theme) {
       const asked = wrap(theme.warn(exactLine(question.question)), columns);
       const told = [...asked, ...(about === null ? [] : wrap(theme.warn(exactLine(about)), columns))];
-      const menu = choices.flatMap((text, index) => {
-        const mark = index === selected ? theme.accent(`❯ ${index + 1}  `) : `  ${index + 1}  `;
-        const rows = wrapIndented(mark, text, columns);
-        return rows.length === 1 || most > 20 ? rows : [fit(`${mark}${text}`, columns)];
-      });
+      const marks = choices.map((_, index) =>
+        index === selected ? theme.accent(`❯ ${index + 1}  `) : `  ${index + 1}  `,
+      );
+      const whole = choices.flatMap((text, index) => wrapIndented(marks[index] ?? '', text, columns));
+      const menu =
+        most - whole.length - told.length >= CALL_ROWS
+          ? whole
+          : choices.map((text, index) => fit(`${marks[index] ?? ''}${text}`, columns));
       const below = [...menu, ...(hint === '' ? [] : [theme.warn(fit(hint, columns))])];
       return [
         ...call(columns, Math.max(1, most - below.length - told.length), theme),
@@ -108,11 +122,10 @@ export function approvalPanel(options: ApprovalOptions): Panel {
     key({ name, sequence }: Key) {
       if (name === 'ctrl+f') {
         options.showAll((columns, theme) => [
-          label,
+          ...headRows(columns, theme),
           ...body(columns, theme, Infinity),
           '',
-          exactLine(question.question),
-          ...choices,
+          ...[exactLine(question.question), ...choices].flatMap((line) => wrap(line, columns)),
         ]);
         return true;
       }
@@ -134,12 +147,13 @@ export function approvalPanel(options: ApprovalOptions): Panel {
         choose(selected);
         return true;
       }
-      if (name === 'enter' || (sequence.length === 1 && sequence >= ' ' && sequence !== '\u007f')) {
+      const isText = sequence.length === 1 && sequence >= ' ' && sequence !== '\u007f';
+      if (name === 'enter' || isText) {
         hint = `Press 1 to ${choices.length}, or Up and Down, then Enter.`;
         changed();
-        return true;
       }
-      return false;
+      // A letter begins a draft, and what follows is of it: also a digit.
+      return name === 'enter';
     },
     close: () => false,
   };

@@ -8,11 +8,16 @@ export interface PickerItem<Value> {
   readonly about?: string;
 }
 
-/** A list to choose from: Up and Down, Enter; typing filters. `done` gets null when nothing was chosen. */
+/**
+ * A list to choose from: Up and Down, Enter; typing filters. `done` gets null when nothing was chosen.
+ *
+ * @param isNumbered a digit chooses at once, unless letters came before it
+ */
 export function pickerPanel<Value>(
   title: string,
   items: readonly PickerItem<Value>[],
   done: (value: Value | null) => void,
+  isNumbered = false,
 ): Panel {
   let filter = '';
   let at = 0;
@@ -24,15 +29,17 @@ export function pickerPanel<Value>(
   };
   return {
     get label() {
-      return `filter: ${filter}`;
+      return isNumbered && filter === '' ? '' : `filter: ${filter}`;
     },
     rows(columns, most, theme) {
       const rows = found();
       const head = title.split('\n').flatMap((line) => wrap(theme.bold(line), columns));
       const room = Math.max(1, Math.min(12, most - head.length - 1));
       const first = Math.max(0, Math.min(at - Math.floor(room / 2), rows.length - room));
-      const shown = rows.slice(first, first + room).flatMap(({ text, about = '' }, index) => {
-        const line = `${text}${about === '' ? '' : theme.dim(`  ${about}`)}`;
+      const shown = rows.slice(first, first + room).flatMap((item, index) => {
+        const { text, about = '' } = item;
+        const number = isNumbered ? `${items.indexOf(item) + 1}  ` : '';
+        const line = `${number}${text}${about === '' ? '' : theme.dim(`  ${about}`)}`;
         if (first + index !== at) return [fit(`  ${line}`, columns)];
         // The one that would be chosen is shown whole, where there is room.
         const whole = wrapIndented(theme.accent('❯ '), theme.accent(line), columns);
@@ -46,7 +53,7 @@ export function pickerPanel<Value>(
         ...head.slice(-Math.max(1, most - 3)),
         ...shown,
         ...none,
-        theme.dim(fit(`Enter chooses, Esc leaves${more}`, columns)),
+        theme.dim(fit(`${isNumbered ? 'A digit or Enter' : 'Enter'} chooses, Esc leaves${more}`, columns)),
       ];
     },
     key({ name, sequence }) {
@@ -55,6 +62,9 @@ export function pickerPanel<Value>(
       else if (name === 'enter') {
         // What matches nothing is not an answer.
         const chosen = found()[at];
+        if (chosen) done(chosen.value);
+      } else if (isNumbered && filter === '' && /^[1-9]$/.test(sequence)) {
+        const chosen = items[Number(sequence) - 1];
         if (chosen) done(chosen.value);
       } else if (name === 'backspace') filter = [...filter].slice(0, -1).join('');
       else if (sequence >= ' ' && !sequence.startsWith('\u007f') && !sequence.startsWith('\u001b')) filter += sequence;

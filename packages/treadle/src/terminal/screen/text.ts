@@ -4,9 +4,12 @@ import { truncateToWidth, visibleWidth, wrapTextWithAnsi } from '@earendil-works
 /** Columns that a text takes on the screen. Styles take none. */
 export const widthOf = (text: string): number => visibleWidth(text);
 
+/** A tab moves the cursor over what is there: spaces take its place. */
+const untabbed = (text: string): string => text.replaceAll('\t', '    ');
+
 /** Breaks text into rows of at most so many columns. Styles go on across a break; tabs are four columns. */
 export function wrap(text: string, columns: number): string[] {
-  return wrapTextWithAnsi(text.replaceAll('\t', '    '), Math.max(1, columns));
+  return wrapTextWithAnsi(untabbed(text), Math.max(1, columns));
 }
 
 /** Breaks text into rows, all but the first with so many spaces before them. */
@@ -16,4 +19,8 @@ export function wrapIndented(first: string, text: string, columns: number): stri
 }
 
 /** The beginning of a text that fits one row; `…` says that there is more. */
-export const fit = (text: string, columns: number): string => truncateToWidth(text, Math.max(1, columns), '…');
+export function fit(text: string, columns: number): string {
+  const cut = truncateToWidth(untabbed(text), Math.max(1, columns), '…');
+  // Where nothing has a style, no style needs an end.
+  return text.includes('\u001b') ? cut : cut.replaceAll('\u001b[0m', '');
+}

@@ -20,9 +20,9 @@ export interface TerminalSession {
    * @throws TreadleError as the verbs of `Session` do: `conflict` for an approval that somebody else has answered.
    */
   post(input: SessionInput): Promise<void>;
-  /** Goes on with a run that was cut off. */
+  /** Goes on with a run that was cut off, or with a prompt that nobody has answered. */
   resume(): Promise<void>;
-  /** True when a run is open that nobody drives and nobody has to answer: `resume` goes on with it. */
+  /** True when there is something that nobody drives and nobody has to answer: `resume` goes on with it. */
   isCutOff(): Promise<boolean>;
   close(): Promise<void>;
 }

@@ -27,6 +27,8 @@ export interface ActionsParts {
   readonly opening: Promise<unknown>;
   /** Whether there is a session yet. */
   isReady(): boolean;
+  /** What messages wait for: the session, or the end of a compaction; null for nothing. */
+  ready(): Promise<unknown> | null;
   /** Puts an input into the log. */
   send(input: SessionInput): Promise<void>;
   /** The same; what fails is said. */
@@ -55,6 +57,8 @@ export interface Actions {
   /** What is to be said of a run that broke off, while it is open; null without one. */
   offer(): string | null;
   readonly isCutOff: boolean;
+  /** Messages that wait for the session to be ready. */
+  readonly early: readonly string[];
   /** All of the session, or one result by its number. */
   showTranscript(number?: number): void;
 }
@@ -69,6 +73,7 @@ export function createActions(parts: ActionsParts): Actions {
     notice: setHint,
     busy: 'A command runs: Esc ends it.',
     opening: parts.opening,
+    ready: () => parts.ready(),
   });
   let cutOff = false;
   let stash: ReturnType<InputLine['take']> | null = null;
@@ -81,7 +86,7 @@ export function createActions(parts: ActionsParts): Actions {
   const state = (): ViewState => ui.state;
   const isRunning = (): boolean => state().run !== null;
   /** It may have ended meanwhile, by another process. */
-  const isCutOff = (): boolean => cutOff && isRunning();
+  const isCutOff = (): boolean => cutOff && (isRunning() || state().sent.length > 0);
 
   /** Whether this key was pressed within so many milliseconds before. */
   function again(name: string, within: number): boolean {
@@ -129,8 +134,15 @@ export function createActions(parts: ActionsParts): Actions {
     }
   }
 
+  /** What waits for the session goes back to the draft; false where nothing waits. */
+  function takeEarly(): boolean {
+    const early = speech.takeEarly();
+    if (early.length > 0) ui.setDraft([...early, input.text].filter((text) => text !== '').join('\n'));
+    return early.length > 0;
+  }
+
   function escape(): void {
-    if (shell.stop()) return;
+    if (shell.stop() || takeEarly()) return;
     if (isRunning()) {
       // Nothing else goes on: who only means to leave something with Esc ends no task.
       if (isWaitingForTasks(state()) && !again('escape', AGAIN_MS))
@@ -158,10 +170,13 @@ export function createActions(parts: ActionsParts): Actions {
     }
     const shown = input.text;
     const text = input.take();
+    const isAnother = isCutOff();
     cutOff = false;
     stash = null;
-    host.remember(shown);
-    speech.say(text, kind).catch(fail);
+    // There may be a key behind it.
+    if (!shown.startsWith('/login ')) host.remember(shown);
+    speech.say(text, isAnother ? 'prompt' : kind).catch(fail);
+    parts.redraw();
   }
 
   async function showTranscript(number?: number): Promise<void> {
@@ -207,9 +222,17 @@ export function createActions(parts: ActionsParts): Actions {
     offerResume(is) {
       cutOff = is;
     },
-    offer: () => (isCutOff() ? 'The run broke off. Enter goes on with it; a message begins another one.' : null),
+    offer() {
+      if (!isCutOff()) return null;
+      return isRunning()
+        ? 'The run broke off. Enter goes on with it; a message begins another one.'
+        : 'Nobody has answered this message. Enter has it answered; another one is answered after it.';
+    },
     get isCutOff() {
       return isCutOff();
+    },
+    get early() {
+      return speech.early;
     },
     drafted() {
       lastAt.delete('ctrl+c');
@@ -256,10 +279,10 @@ export function createActions(parts: ActionsParts): Actions {
           void host.nextMode(ui).catch(fail);
           return true;
         case 'up':
-          if (input.text !== '') return false;
-          if (stash !== null) input.set(stash);
+          if (input.isCompleting || input.text.includes('\n')) return false;
+          if (input.text === '' && stash !== null) input.set(stash);
           else if (state().queued.length > 0) void takeBack().catch(fail);
-          else return false;
+          else return input.text === '' && takeEarly();
           stash = null;
           return true;
         case 'alt+up':

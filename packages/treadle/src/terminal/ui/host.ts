@@ -21,6 +21,12 @@ export interface AskOptions {
   readonly above?: Panel['rows'];
 }
 
+/** How something is chosen. */
+export interface PickOptions extends Pick<AskOptions, 'until' | 'isAsked'> {
+  /** A digit chooses at once, unless letters came before it. */
+  readonly isNumbered?: boolean;
+}
+
 /** What a command can do with the terminal. */
 export interface TerminalUi {
   readonly session: TerminalSession;
@@ -36,11 +42,7 @@ export interface TerminalUi {
   /** All of the session, from its log, or one result by its number. */
   transcript(number?: number): void;
   /** Null when nothing was chosen. */
-  pick<Value>(
-    title: string,
-    items: readonly PickerItem<Value>[],
-    how?: Pick<AskOptions, 'until' | 'isAsked'>,
-  ): Promise<Value | null>;
+  pick<Value>(title: string, items: readonly PickerItem<Value>[], how?: PickOptions): Promise<Value | null>;
   /** Null when there was no answer. */
   ask(question: string, how?: AskOptions): Promise<string | null>;
   setDraft(text: string): void;
@@ -77,6 +79,10 @@ export interface TerminalHost {
   readonly mode: string;
   /** Who drives here, as `drive_started` says it; null when nobody does. */
   readonly self: string | null;
+  /** What was answered before, in milliseconds since 1970, is the user's own where nobody else is named. */
+  readonly since?: number;
+  /** What to do when a session that is driven elsewhere says nothing; absent for one that is driven here. */
+  readonly onSilence?: string;
   /** A tool's name for people. */
   label(toolName: string): string;
   readonly commands: () => readonly SlashCommand[];

@@ -21,6 +21,10 @@ it('shows an item of a list right below those before it while it is streamed', (
     folder: '~',
     mode: 'default',
     isHere: true,
+    isCutOff: false,
+    silentMs: 0,
+    onSilence: undefined,
+    early: [],
     shell: null,
   };
   const options = { columns: 60, theme: themeNamed('none'), label: (name: string) => name };

@@ -23,6 +23,14 @@ export interface LocalState {
   readonly folder: string;
   readonly mode: string;
   readonly isHere: boolean;
+  /** The run broke off, and nobody has said what is to become of it. */
+  readonly isCutOff: boolean;
+  /** Milliseconds since the last event came. */
+  readonly silentMs: number;
+  /** What is to be done about silence; undefined where the session is driven here. */
+  readonly onSilence: string | undefined;
+  /** Messages that wait for the session to be ready. */
+  readonly early: readonly string[];
   /** A command of the user's that runs. */
   readonly shell: RunningCommand | null;
 }
@@ -30,6 +38,11 @@ export interface LocalState {
 const GLYPHS = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧'];
 const TODO_ROWS = 5;
 const CELLS = 8;
+/** Milliseconds after which a prompt that nobody has begun to answer is shown. */
+const SENT_MS = 500;
+/** Milliseconds of silence after which nobody may be there: for a prompt, and in a run, where a model may think. */
+const UNHEARD_MS = 3000;
+const SILENT_MS = 20_000;
 
 /** The rows below the transcript: what is going on, a panel, the input line, and a status row. Never more than fit. */
 export function liveRows(state: ViewState, local: LocalState, rows: number, options: RowOptions): LiveRows {
@@ -67,7 +80,7 @@ export function liveRows(state: ViewState, local: LocalState, rows: number, opti
 
 function goingOn(state: ViewState, local: LocalState, options: RowOptions): string[] {
   const { columns, theme } = options;
-  const { cells, reply, todo, plan, queued, tasks, question } = state;
+  const { cells, reply, todo, plan, queued, sent, tasks, question } = state;
   const text = (reply?.open() ?? []).flatMap((piece, index) => {
     const rows = pieceRows(piece, columns, theme);
     // As it will stand in the transcript: an item of a list goes on below the one before.
@@ -86,10 +99,14 @@ function goingOn(state: ViewState, local: LocalState, options: RowOptions): stri
         .filter((line) => line !== '');
   const firstOpen = Math.max(0, list.findIndex((line) => !line.includes('[x]')) - 1);
   const waiting = queued.map(({ kind, text: body }, index) => {
-    const how = index === 0 && local.input.text === '' ? ' · Up takes it back' : '';
+    const how = index === 0 && !local.input.text.includes('\n') ? ' · Up takes it back' : '';
     const what = `→ ${kind === 'steering' ? 'next call' : 'after this run'}: ${plainLine(body, 200)}`;
     return theme.dim(`${fit(what, Math.max(10, columns - widthOf(how)))}${how}`);
   });
+  const held = [
+    ...sent.filter(({ at }) => local.now - at > SENT_MS).map((one) => `→ sent: ${plainLine(one.text, 200)}`),
+    ...local.early.map((one) => `→ as soon as the session is ready: ${plainLine(one, 200)} · Esc takes it back`),
+  ].map((line) => theme.dim(fit(line, columns)));
   const background = [...tasks.values()].map(({ name }) => theme.dim(fit(`⚙ In the background: ${name}`, columns)));
   return [
     ...(text.length > 0 ? text : ['']),
@@ -99,6 +116,7 @@ function goingOn(state: ViewState, local: LocalState, options: RowOptions): stri
     ...list.slice(firstOpen, firstOpen + TODO_ROWS).map((line) => fit(line, columns)),
     ...background,
     ...waiting,
+    ...held,
     ...(local.shell ? shellRow(local.shell, local, options) : []),
     ...workingRow(state, local, options),
   ];
@@ -112,9 +130,17 @@ function shellRow({ command, startedAt, output }: RunningCommand, { now }: Local
   return ['', `${head}${theme.dim(since)}`, ...lastLines(output, options)];
 }
 
-function workingRow(state: ViewState, { now, beat }: LocalState, { columns, theme }: RowOptions): string[] {
-  const { run, reply, status, paused, question } = state;
-  if (run === null || paused !== null || question !== null) return [];
+function workingRow(state: ViewState, local: LocalState, { columns, theme }: RowOptions): string[] {
+  const { now, beat } = local;
+  const { run, reply, status, paused, question, sent } = state;
+  const sign = theme.accent(GLYPHS[beat % GLYPHS.length] ?? '');
+  if (run === null && status !== null) return ['', fit(`${sign} ${theme.dim(plainLine(status, 60))}`, columns)];
+  const isAlone = run === null ? sent.length > 0 && local.silentMs > UNHEARD_MS : local.silentMs > SILENT_MS;
+  if (isAlone && paused === null && question === null && local.onSilence !== undefined) {
+    const text = `Nothing was heard for ${time(Math.floor(local.silentMs / 1000))}. ${local.onSilence}`;
+    return ['', ...wrap(theme.warn(text), columns)];
+  }
+  if (run === null || paused !== null || question !== null || local.isCutOff) return [];
   const seconds = Math.max(0, Math.floor((now - run.startedAt) / 1000));
   const taken = run.tokens + Math.ceil((reply?.length ?? 0) / 4);
   const doing =
@@ -133,7 +159,7 @@ function workingRow(state: ViewState, { now, beat }: LocalState, { columns, them
     ...(run.cost !== null && run.cost > 0 ? [cost(run.cost)] : []),
     isWaitingForTasks(state) ? 'Esc twice ends it' : 'Esc interrupts',
   ];
-  return ['', fit(`${theme.accent(GLYPHS[beat % GLYPHS.length] ?? '')} ${theme.dim(parts.join(' · '))}`, columns)];
+  return ['', fit(`${sign} ${theme.dim(parts.join(' · '))}`, columns)];
 }
 
 const time = (seconds: number): string =>

@@ -95,7 +95,7 @@ export function createPanels(parts: {
         isAsked,
         ...(until && { until }),
       }),
-    pick: (title, items, how = {}) => answered((done) => pickerPanel(title, items, done), how),
+    pick: (title, items, how = {}) => answered((done) => pickerPanel(title, items, done, how.isNumbered), how),
     get open() {
       return open;
     },

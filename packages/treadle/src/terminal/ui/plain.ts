@@ -55,6 +55,8 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
   let isInputOver = false;
   /** A message was sent, and its run has not begun. */
   let isSent = false;
+  /** When the run began that was interrupted last. */
+  let interrupted: number | null = null;
   /** The open run broke off, and nobody has said what is to become of it. */
   let isCutOff = false;
 
@@ -202,6 +204,7 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
     send,
     shell,
     opening,
+    ready: () => null,
     notice: print,
     busy: 'A command runs: /stop ends it.',
   });
@@ -298,7 +301,16 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
     left.resolve(code);
   }
 
-  print(`treadle ${host.version} · ${host.model} · ${host.folder}`);
+  function interrupt(): boolean {
+    const { run } = view.state;
+    if (run === null || isCutOff || run.startedAt === interrupted) return false;
+    interrupted = run.startedAt;
+    print('Ctrl+C again leaves.');
+    void post({ type: 'cancel', reason: 'Interrupted by the user.' });
+    return true;
+  }
+
+  print(`treadle ${host.version} · ${host.model} · ${host.folder} · /help`);
   const opened = opening.then(
     async (first) => {
       await show(first);
@@ -312,5 +324,5 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
     },
   );
   void read().catch(fail);
-  return { left: left.promise, ui, leave, restore: () => {} };
+  return { left: left.promise, ui, leave, interrupt, restore: () => {} };
 }

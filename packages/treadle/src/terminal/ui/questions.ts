@@ -74,7 +74,11 @@ export function createQuestions(parts: QuestionsParts): Questions {
           pick(title, items, until) {
             // The list has room for the beginning only.
             if (title.length > LONG_TITLE) parts.print(title);
-            return pick(title, numbered(items), { until: Promise.race([until, promise]), isAsked: true });
+            return pick(title, numbered(items), {
+              until: Promise.race([until, promise]),
+              isAsked: true,
+              isNumbered: true,
+            });
           },
         }),
       },

@@ -35,6 +35,8 @@ export interface Terminal {
   readonly ui: TerminalUi;
   /** Leaves as if the user had. */
   leave(code: number): void;
+  /** Interrupts the open run; false when none is open, or when it was interrupted before. Absent where a key does that. */
+  interrupt?(): boolean;
   /** Takes the live rows away and switches all modes off. For the end of the process, whatever its cause. */
   restore(): void;
 }
@@ -58,6 +60,8 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
   let panelSince = 0;
   let draftThen = '';
   let typedAt = 0;
+  let heardAt = device.now();
+  let compacting: PromiseWithResolvers<void> | null = null;
   let pager: Pager | null = null;
   let hint: string | null = null;
   let isOver = false;
@@ -103,10 +107,15 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
       folder: host.folder,
       mode: state.mode ?? host.mode,
       isHere: state.driver === host.self || actions.isCutOff,
+      isCutOff: actions.isCutOff,
+      silentMs: device.now() - heardAt,
+      early: actions.early,
+      onSilence: host.onSilence,
       shell: shell.running,
     };
     screen.draw(rows, liveRows(state, local, device.rows, options()));
-    frames.keepBeat(shell.running !== null || (state.run !== null && state.paused === null && state.question === null));
+    const isOpen = state.run !== null && state.paused === null && state.question === null && !actions.isCutOff;
+    frames.keepBeat(shell.running !== null || isOpen || state.status !== null || state.sent.length > 0);
   }
 
   const print = (block: Block): void => {
@@ -196,6 +205,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     opening,
     options,
     isReady: () => session !== null,
+    ready: () => (session === null ? opening : (compacting?.promise ?? null)),
     setHint(text) {
       hint = text;
       schedule();
@@ -250,10 +260,22 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
         if (session !== followed) return;
         if ('seq' in event && event.seq <= view.state.seq) continue;
         view.take(event);
+        heardAt = device.now();
+        noteCompaction();
         schedule();
       }
     } catch (error) {
       fail(error);
+    }
+  }
+
+  /** Without a run, nothing else goes on until it is over. */
+  function noteCompaction(): void {
+    const { status, run } = view.state;
+    if (status !== null && run === null) compacting ??= Promise.withResolvers();
+    else {
+      compacting?.resolve();
+      compacting = null;
     }
   }
 
@@ -352,7 +374,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     });
   }
 
-  scroll.add({ type: 'notice', text: `treadle ${host.version} · ${host.model} · ${host.folder}`, tone: 'dim' });
+  scroll.add({ type: 'notice', text: `treadle ${host.version} · ${host.model} · ${host.folder} · /help`, tone: 'dim' });
   begin();
   draw();
   opening.then(show, (error: unknown) => {

@@ -60,6 +60,12 @@ export interface Queued {
   readonly content: readonly UserContent[];
 }
 
+/** A prompt that is in the log, and that nobody answers yet. */
+export interface SentPrompt {
+  readonly at: number;
+  readonly text: string;
+}
+
 /** A task in the background. */
 export interface BackgroundTask {
   /** What it does, in words. */

@@ -143,10 +143,7 @@ function toolRows(cell: ToolCell, options: RowOptions): string[] {
     ...(details === undefined ? {} : { details }),
     ...(durationMs === undefined ? {} : { durationMs }),
   };
-  const words =
-    answer === undefined
-      ? refusal(cell, options.hasKeys !== false)
-      : plainLine(answer, 200).replace(cell.state === 'refused' ? /^refused / : /^$/, '');
+  const words = answer === undefined ? refusal(cell, options.hasKeys !== false) : answered(cell, answer);
   const said = words === '' ? '' : theme.dim(` · ${words}`);
   const text = toolName === 'bash' ? commandOutput(bodyText(content)) : bodyText(content);
   const count = text === '' ? 0 : text.trimEnd().split('\n').length;
@@ -154,7 +151,11 @@ function toolRows(cell: ToolCell, options: RowOptions): string[] {
     count > OUTPUT_ROWS + 1 && isWhole !== true ? theme.dim(` [#${cell.number} ${counted(count, 'line')}]`) : '';
   const rows = wrapIndented('', `${toolLine(call, theme)}${said}${more}`, columns);
   const diff = changeOf(cell);
-  if (diff !== '') return [...rows, ...indented(diffRows(diff, columns - 2, theme, isWhole === true ? Infinity : 12))];
+  if (diff !== '')
+    return [
+      ...rows,
+      ...indented(diffRows(diff, columns - 2, theme, isWhole === true ? {} : { most: 12, key: 'Ctrl+O' })),
+    ];
   if (isWhole === true) {
     return [
       ...rows,
@@ -165,12 +166,22 @@ function toolRows(cell: ToolCell, options: RowOptions): string[] {
       ),
     ];
   }
-  if (toolName !== 'bash' || cell.isTask === true) return rows;
+  // What was never run has put out nothing: the line above says why.
+  if (toolName !== 'bash' || cell.isTask === true || cell.startedAt === undefined) return rows;
   const hasFailed = isJsonObject(details) && details['exitCode'] !== 0;
   const shown = shownLines(text, hasFailed ? FAILED_ROWS : OUTPUT_ROWS, options).filter(
     (line) => line !== theme.dim(''),
   );
   return [...rows, ...indented(shown.map((line) => fit(line, columns - 2)))];
+}
+
+/** Who was asked about a call, and why it was refused all the same: the mode may have changed. */
+function answered({ state, why }: ToolCell, answer: string): string {
+  const by = plainLine(answer, 200);
+  if (state !== 'refused') return by;
+  return by.startsWith('refused ') || why === undefined
+    ? by.replace('refused ', '')
+    : `${by}, but: ${plainLine(why, 200)}`;
 }
 
 /** Why a call was refused that nobody was asked about. */

@@ -1,7 +1,7 @@
 import type { DurableEvent, PendingCall } from '@treadle/core';
 import type { Plan, TodoItem } from '@treadle/core/projections';
 
-import type { BackgroundTask, Queued, ToolCell } from './blocks.ts';
+import type { BackgroundTask, Queued, SentPrompt, ToolCell } from './blocks.ts';
 import type { OpenReply } from './reply.ts';
 
 type EventOf<Type extends DurableEvent['type']> = Extract<DurableEvent, { type: Type }>;
@@ -29,6 +29,7 @@ export interface ViewState {
   readonly todo: readonly TodoItem[];
   readonly plan: Plan | null;
   readonly queued: readonly Queued[];
+  readonly sent: readonly SentPrompt[];
   /** Tasks in the background that are not over, by id. */
   readonly tasks: ReadonlyMap<string, BackgroundTask>;
   /** What goes on beside replies and tools, such as `compacting`. */

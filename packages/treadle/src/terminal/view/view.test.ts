@@ -186,6 +186,36 @@ describe('the view of a session', () => {
     expect(view.state).toMatchObject({ question: { approvalId }, paused: [{ approvalId }] });
   });
 
+  it('keeps what was read of a reply that broke off, and says so', () => {
+    const view = createView({ label, self: null });
+    const place = { runId: 'r', turnIndex: 0, messageId: 'm', attempt: 1 };
+    const live = { afterSeq: 1, ...place, restart: 0, index: 0, kind: 'text' };
+    view.take({ type: 'message_delta', ...live, offset: 0, text: 'A beginning' } as never);
+    const said = { type: 'message_discarded', at: 0, seq: 2, ...place, reason: 'attempt_failed' };
+    view.take(said as never);
+    expect(rowsOf(view.finished())).toEqual(['A beginning', '', '— the reply broke off; again —']);
+    view.take({ ...said, seq: 3 } as never);
+    expect(view.finished()).toEqual([]);
+  });
+
+  it('has the answers before this terminal began as the user’s own, where the log names nobody', () => {
+    const answers = (since: number): readonly (string | undefined)[] => {
+      const view = createView({ label, self: 'this process', since });
+      const take = (event: object, seq: number): void =>
+        view.take({ at: seq * 10, seq, ...event } as unknown as TreadleEvent);
+      take({ type: 'drive_started', owner: 'the process before' }, 1);
+      for (const [index, by] of [undefined, 'anna'].entries()) {
+        const [approvalId, callId] = [`a${index}`, `c${index}`];
+        take({ type: 'approval_requested', approvalId, callId, toolName: 'wait', arguments: {} }, 2);
+        take({ type: 'input_received', input: { type: 'approval_answer', approvalId, decision: 'approve', by } }, 3);
+        take({ type: 'approval_answered', approvalId, decision: 'approve' }, 4);
+      }
+      return view.state.calls.map(({ answer }) => answer);
+    };
+    expect(answers(0)).toEqual(['allowed by the process before', 'allowed by anna']);
+    expect(answers(1000)).toEqual(['allowed by you', 'allowed by anna']);
+  });
+
   it('waits for client tools no longer when their results are given', () => {
     const view = createView({ label, self: null });
     const take = (event: object, seq: number): void => view.take({ at: 0, seq, ...event } as unknown as TreadleEvent);

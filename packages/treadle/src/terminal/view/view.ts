@@ -5,9 +5,9 @@ import { PLAN_TOOL, planOf, TODO_TOOL, todoItems, type Plan, type TodoItem } fro
 import { plainLine } from '../../cli/asking/plain-text.ts';
 import { cost, counted, duration, tokens } from '../../cli/output/figures.ts';
 import { argumentsText } from '../../cli/output/tool-line.ts';
-import type { BackgroundTask, Block, Queued } from './blocks.ts';
+import type { BackgroundTask, Block, Queued, SentPrompt } from './blocks.ts';
 import { createCells } from './cells.ts';
-import { answerWords, bodyText, commandIn, failedWords, rowsOfEnd, shortText } from './words.ts';
+import { answerWords, bodyText, commandIn, failedWords, ownContent, rowsOfEnd, shortText } from './words.ts';
 import { openReply, type OpenReply } from './reply.ts';
 import type { OpenQuestion, ViewState } from './state.ts';
 
@@ -31,10 +31,21 @@ const shellBlock = (content: UserContent): Block[] => {
 /**
  * @param label a tool's name for people
  * @param self who drives here, as `drive_started` says it
+ * @param since what was answered before by a process that drove the session is the user's own; absent for nothing
  */
-export function createView({ label, self }: { label(toolName: string): string; readonly self: string | null }): View {
+export function createView({
+  label,
+  self,
+  since = 0,
+}: {
+  label(toolName: string): string;
+  readonly self: string | null;
+  readonly since?: number;
+}): View {
   const done: Block[] = [];
   const queued = new Map<number, Queued>();
+  /** Prompts that nobody has begun to answer, by their inputs. */
+  const sent = new Map<number, SentPrompt>();
   let cleared: Queued[] | null = null;
   const questions = new Map<string, OpenQuestion>();
   /** Numbers of the calls whose tasks have ended. */
@@ -75,11 +86,14 @@ export function createView({ label, self }: { label(toolName: string): string; r
   };
 
   function messageAdded({ message, inputSeq, inView }: EventOf<'message_added'>): void {
-    if (inputSeq !== undefined) queued.delete(inputSeq);
+    if (inputSeq !== undefined) {
+      queued.delete(inputSeq);
+      sent.delete(inputSeq);
+    }
     if (message.role === 'user' && isConversation(message)) {
       const by = inputSeq === undefined ? undefined : speakers.get(inputSeq);
       done.push(...message.content.flatMap((block) => shellBlock(block)));
-      const said = message.content.filter((block) => commandIn(block) === null);
+      const said = ownContent(message.content).filter((block) => commandIn(block) === null);
       if (said.length > 0) {
         const text = shortText(said);
         prompts.push(text);
@@ -98,11 +112,13 @@ export function createView({ label, self }: { label(toolName: string): string; r
     if (run && calls.length === 0) run = { ...run, isInTurn: false };
   }
 
+  /** What came in is void, and what was read of it stays: a line says so. */
   function discard(why: string): void {
-    if (reply?.isShown === true) {
-      // What came in is void, and what is in the scrollback stays: a line says so.
-      notice(why);
-    }
+    flush();
+    const open = reply?.open() ?? [];
+    const isFirst = reply?.isShown !== true;
+    done.push(...open.map((piece, index): Block => ({ type: 'markdown', piece, isFirst: isFirst && index === 0 })));
+    if (open.length > 0 || !isFirst) notice(why);
     reply = null;
   }
 
@@ -138,10 +154,12 @@ export function createView({ label, self }: { label(toolName: string): string; r
     status = null;
   }
 
-  function inputReceived({ input, seq: number }: EventOf<'input_received'>): void {
+  function inputReceived({ input, seq: number, at: received }: EventOf<'input_received'>): void {
     const by = 'by' in input && input.by !== undefined && input.by !== '' && input.by !== self ? input.by : null;
     if (by !== null) speakers.set(number, by);
     if (by !== null && input.type === 'cancel') notice(`— interrupted by ${plainLine(by, 80)} —`);
+    if (input.type === 'prompt')
+      sent.set(number, { at: received, text: shortText(input.messages.flatMap(({ content }) => content)) });
     if (input.type === 'steering' || input.type === 'follow_up') {
       const { content } = input.message;
       queued.set(number, { seq: number, kind: input.type, text: shortText(content), content });
@@ -174,7 +192,7 @@ export function createView({ label, self }: { label(toolName: string): string; r
     const question = questions.get(event.approvalId);
     questions.delete(event.approvalId);
     paused = null;
-    const said = saidBy.get(event.approvalId) ?? driver;
+    const said = saidBy.get(event.approvalId) ?? (event.at < since ? self : driver);
     const by = said === null || said === self ? 'you' : said;
     if (question) cells.answered(question.callId, answerWords(event, by));
   }
@@ -214,6 +232,7 @@ export function createView({ label, self }: { label(toolName: string): string; r
         return;
       case 'input_rejected':
         queued.delete(event.inputSeq);
+        sent.delete(event.inputSeq);
         for (const [id, input] of given) if (input === event.inputSeq) given.delete(id);
         return;
       case 'run_started':
@@ -345,6 +364,7 @@ export function createView({ label, self }: { label(toolName: string): string; r
         todo,
         plan,
         queued: waiting,
+        sent: [...sent.values()],
         tasks,
         status,
         totalCost,

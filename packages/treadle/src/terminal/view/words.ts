@@ -27,15 +27,27 @@ export function commandIn(block: UserContent): { readonly command: string; reado
   return { command, output: rest.join('\n\n') };
 }
 
+/** What the model is told with each message in plan mode. */
+export const PLAN_NOTE: TextBlock = {
+  type: 'text',
+  text: 'For this message, the user has switched on plan mode: only calls that change nothing are run. Look around, and answer with a plan. The user leaves plan mode to have it carried out.',
+};
+
+const isPlanNote = (block: UserContent): boolean => block.type === 'text' && block.text === PLAN_NOTE.text;
+
+/** What of a message is the user's own. */
+export const ownContent = (content: readonly UserContent[]): readonly UserContent[] =>
+  content.filter((block) => !isPlanNote(block));
+
 /** What was typed of a message: neither files nor commands. */
 export const typedText = (content: readonly UserContent[]): string =>
-  content
+  ownContent(content)
     .flatMap((block) => (block.type === 'text' && !commandIn(block) && !FILE.test(block.text) ? [block.text] : []))
     .join('\n');
 
 /** A message of the user's in short: commands by name, and files by their names and sizes. */
 export const shortText = (content: readonly UserContent[]): string =>
-  content
+  ownContent(content)
     .map((block) => {
       const ran = commandIn(block);
       if (ran) return `! ${ran.command}`;
@@ -67,5 +79,7 @@ export function failedWords({ error, retry }: EventOf<'attempt_failed'>): string
 export function rowsOfEnd({ status, message }: EventOf<'run_ended'>, isKeyRefused: boolean): string {
   if (status === 'aborted') return 'Interrupted. The conversation goes on with your next message.';
   const said = plainLine(message ?? `The run ended: ${status}.`, 500);
-  return isKeyRefused ? `${said}\nThe key may be wrong: treadle login keeps another one.` : said;
+  return isKeyRefused
+    ? `${said}\nThe key may be wrong. treadle login keeps another one; a key in the environment counts first.`
+    : said;
 }

@@ -1,5 +1,6 @@
 import type { ThinkingLevel } from '@treadle/core';
 
+import { DEFAULTS } from '../../run/choose-model.ts';
 import { modelsFor } from '../../acp/models.ts';
 import { plainLine, plainText } from '../../asking/plain-text.ts';
 import type { SlashCommand, TerminalUi } from '../../../terminal/ui/host.ts';
@@ -67,6 +68,10 @@ export function agentCommands(bench: Workbench): readonly SlashCommand[] {
       async run(rest, ui) {
         if (isBusy(ui)) return;
         const known = THINKING.find((level) => level === rest);
+        if (rest !== '' && known === undefined) {
+          ui.print(`There is no level ${plainLine(rest, 40)}. The levels are ${THINKING.join(', ')}.`, 'warn');
+          return;
+        }
         const level =
           known ??
           (await ui.pick(
@@ -109,9 +114,18 @@ export function agentCommands(bench: Workbench): readonly SlashCommand[] {
     },
     {
       name: 'mcp',
-      about: 'the tools of MCP servers',
-      run: (_, ui) =>
-        listed(bench, ui, (name) => name.includes('__'), 'No MCP server is connected. treadle mcp add adds one.'),
+      about: 'the MCP servers, how they are doing, and their tools',
+      run(_, ui) {
+        const servers = bench.prepared.servers();
+        if (servers.length > 0)
+          ui.list(servers.map(({ name, state, problem }) => [plainLine(name, 40), plainLine(problem ?? state, 300)]));
+        listed(
+          bench,
+          ui,
+          (name) => name.includes('__'),
+          servers.length === 0 ? 'No MCP server is configured. treadle mcp add adds one.' : 'They have no tools here.',
+        );
+      },
     },
     {
       name: 'agents',
@@ -137,13 +151,19 @@ export function agentCommands(bench: Workbench): readonly SlashCommand[] {
 }
 
 /** What runs keeps the keys out of that it knew when it began: a new one is for the next start. */
-async function login({ context, asker }: Workbench, provider: string, ui: TerminalUi): Promise<void> {
+async function login({ context, asker }: Workbench, words: string, ui: TerminalUi): Promise<void> {
   const { io, interruptions } = context;
   const { askForKey, askForLogin, providerOf } = await import('../../login/choose.ts');
   const note = (text: string): void => ui.print(text, 'dim');
+  const [name = '', ...more] = words.split(/\s+/);
+  if (more.length > 0) throw new Error('Give the provider alone: the key is asked for, and not shown.');
   const asking = { io, terminal: asker, stopped: interruptions.first, note };
-  const isKept = await (provider === '' ? askForLogin(asking) : askForKey(await providerOf(provider, io.env), asking));
+  const provider = name === '' ? null : await providerOf(name, io.env);
+  const isKept = await (provider ? askForKey(provider, asking) : askForLogin(asking));
   note(isKept ? 'Kept, for the next start.' : 'Nothing was kept.');
+  const set = (provider ? [provider.variable] : DEFAULTS.map(({ key }) => key)).filter((variable) => io.env[variable]);
+  if (isKept && set.length > 0)
+    ui.print(`${set.join(', ')} in the environment counts before what is kept. Unset it to use the kept key.`, 'warn');
 }
 
 const firstSentence = (text: string): string => plainLine(/^.*?[.!?](?=\s|$)/s.exec(text)?.[0] ?? text, 200);

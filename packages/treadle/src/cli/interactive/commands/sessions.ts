@@ -106,7 +106,9 @@ async function rewind(bench: Workbench, ui: TerminalUi): Promise<void> {
   const { id } = ui.session;
   const { io } = bench.context;
   const planned = await rewindFromFlags(io, journal, id, { to: to.number, what: 'both', dryRun: true });
-  const answer = await ui.ask(rewindLines(planned), { label: 'Do it? [y/n] ' });
+  const answer = await ui.ask(`${rewindLines(planned)}\nFiles that commands have changed stay as they are.`, {
+    label: 'Do it? [y/n] ',
+  });
   if (answer === null || !/^y(es)?$/i.test(answer.trim())) return;
   // Nobody else may drive it meanwhile: this terminal lets go of it.
   await ui.session.close();
