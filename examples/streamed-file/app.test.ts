@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { createSession, defineAgent, type Model } from '@treadle/core';
 import type { GenerateCodeMessage } from '@treadle/formats';
+import { resolveModel } from '@treadle/models';
 import { fakeProvider, scriptedModel } from '@treadle/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startApp, type App, type AppOptions } from './app.ts';
@@ -100,6 +101,28 @@ describe('the application', () => {
     expect(messages.filter(({ type }) => type === 'variantError')).toHaveLength(4);
     expect(messages.at(-1)).toMatchObject({ type: 'error', value: 'All variants failed.' });
     expect(code).toBe(4332);
+  });
+
+  it('takes pages that are longer than a model writes by default', async () => {
+    const page = `<main>${'<p>The tide comes in.</p>\n'.repeat(3000)}</main>`;
+    expect(page.length / 4).toBeGreaterThan(2 * 8192);
+    // As a model does: it writes as much as the request lets it.
+    const provider = await fakeProvider(({ body }) => {
+      const most = Number((body as { max_tokens?: number }).max_tokens);
+      if (JSON.stringify(body).includes('tool_result')) return 'Done.';
+      const content = page.slice(0, most * 4);
+      return {
+        toolCalls: [{ name: 'create_file', arguments: { content } }],
+        ...(content === page ? {} : { stopReason: 'length' as const }),
+      };
+    });
+    onTestFinished(() => provider.close());
+    const baseUrl = provider.anthropicBaseUrl;
+    const app = await start({ models: () => [resolveModel('anthropic/claude-sonnet-5-5', { apiKey: 'k', baseUrl })] });
+    const { messages } = await ask(app, { prompt });
+    const finals = messages.flatMap(({ type, value }) => (type === 'setCode' ? [value] : []));
+    expect(finals.filter((code) => code === page).length).toBeGreaterThanOrEqual(4);
+    expect(messages.filter(({ type }) => type === 'variantError')).toEqual([]);
   });
 
   it('writes with the demo model where there is no key', async () => {
