@@ -1,8 +1,9 @@
-import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { localBus } from './local-bus.ts';
 
 function newFolder(): string {
@@ -21,6 +22,24 @@ describe('localBus', () => {
     });
     chmodSync(folder, 0o700);
     await (await localBus({ folder })).close();
+  });
+
+  it('is not found by others before it takes connections, nor after it is closed', async () => {
+    const folder = newFolder();
+    const found: string[][] = [];
+    const { listen } = Server.prototype;
+    vi.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server, ...args: unknown[]) {
+      const server = Reflect.apply(listen, this, args) as Server;
+      // It is bound by now, and refuses connections.
+      found.push(readdirSync(folder).filter((name) => name.endsWith('.sock')));
+      return server;
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
+    const bus = await localBus({ folder });
+    expect(found).toEqual([[]]);
+    expect(readdirSync(folder)).toEqual([`${bus.id}.sock`]);
+    await bus.close();
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   // Only root can make such a folder.

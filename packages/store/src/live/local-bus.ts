@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -49,6 +49,7 @@ export async function localBus({ folder }: LocalBusOptions): Promise<LiveBus> {
   }
   const id = randomBytes(6).toString('hex');
   const own = join(folder, `${id}${ENDING}`);
+  const unfinished = join(folder, `${id}.new`);
   const listeners = new Set<readonly [heard: (text: string, from: string) => void]>();
   /** Connections to others, for what is sent to them. */
   const others = new Map<string, Socket>();
@@ -69,9 +70,11 @@ export async function localBus({ folder }: LocalBusOptions): Promise<LiveBus> {
     requireOwn(folder);
     await new Promise<void>((resolve, reject) => {
       // Later errors are of single connections: they end nothing.
-      server.on('error', reject).listen(own, resolve);
+      server.on('error', reject).listen(unfinished, resolve);
     });
-    chmodSync(own, 0o600);
+    chmodSync(unfinished, 0o600);
+    // Others find it once it takes connections: one that refuses them counts as left behind.
+    renameSync(unfinished, own);
   } catch (cause) {
     const code = codeOf(cause);
     const why = typeof code === 'string' ? code : errorText(cause);
@@ -114,7 +117,7 @@ export async function localBus({ folder }: LocalBusOptions): Promise<LiveBus> {
       if (closed) return;
       closed = true;
       for (const socket of [...others.values(), ...incoming]) socket.destroy();
-      // Its socket is gone with it.
+      rmSync(own, { force: true });
       await new Promise<void>((resolve) => void server.close(() => resolve()));
     },
   };
