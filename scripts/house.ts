@@ -128,7 +128,7 @@ const LINES = {
   rows: 425,
   cluster: 1_270,
   skills: 520,
-  terminal: 5_540,
+  terminal: 5_690,
   stores: 1_230,
   plugins: 965,
   firstrun: 1_340,

@@ -174,6 +174,7 @@ export async function goOnWith({ state, agent }: SessionParts, control: RunContr
 /** Ends everything that is open or waits. Acknowledged once it is in the log, wherever the session is driven. */
 export async function abort(parts: SessionParts, reason: string | undefined): Promise<void> {
   const input: SessionInput = { type: 'cancel', ...(reason === undefined ? {} : { reason }) };
+  if (parts.isCompacting) await parts.post(input);
   if (parts.active) {
     const { control } = parts.active;
     giveUpStart(control, reason);

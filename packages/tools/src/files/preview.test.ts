@@ -74,7 +74,9 @@ describe('the problem of a change', () => {
     expect(await problem({ old_text: 'e' })).toMatch(/^old_text occurs \d+ times in a\.txt/);
     expect(await problem({ old_text: 'six' })).toMatch(/^old_text does not occur in a\.txt/);
     expect(await problem({ path: 'none.txt' })).toBe('none.txt does not exist.');
-    expect(await problem({ path: 'binary' })).toContain('binary');
+    expect(await problem({ path: 'binary' })).toContain('is a binary file');
+    expect(await problem({ path: '../outside.txt' })).toBeNull();
+    expect(await changeProblem(folder, 'write_file', { path: 'binary', content: 'text' })).toBeNull();
     expect(await problem({ new_text: 'four' })).toContain('the same');
     expect(await changeProblem(folder, 'bash', { path: 'none.txt' })).toBeNull();
   });

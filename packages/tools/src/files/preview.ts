@@ -33,8 +33,8 @@ export async function previewChange(folder: string | Root, toolName: string, arg
 }
 
 /**
- * Why a call of `edit_file` or `write_file` would fail if it ran now, for somebody who is to allow it. Null for a call that
- * would not, and for any other tool.
+ * Why a call of `edit_file` can't change the file as it is now, for somebody who is to allow it. Null for a call that can,
+ * and for any other tool. It looks at the text alone: whether the model has read the file is not asked.
  *
  * @param folder the root of the file tools: its path, or the root that they share
  * @example
@@ -77,10 +77,20 @@ async function changeOf(folder: string | Root, toolName: string, args: JsonObjec
     if (before === null) return `${path} does not exist.`;
     return { path, before, after: replaced(path, before, { path, old_text, new_text }) };
   } catch (error) {
-    if (error instanceof FileProblem) return error.message;
-    throw error;
+    if (!(error instanceof FileProblem)) throw error;
+    return toolName === 'edit_file' && OF_THE_TEXT.has(error.code) ? error.message : null;
   }
 }
+
+/** Problems that no right to another folder solves. */
+const OF_THE_TEXT: ReadonlySet<string> = new Set([
+  'bad_request',
+  'binary',
+  'encoding',
+  'many_matches',
+  'no_match',
+  'too_large',
+]);
 
 /** A diff doesn't tell line ends apart. */
 function diffOf(path: string, before: string, after: string): string | null {

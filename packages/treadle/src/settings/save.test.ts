@@ -105,7 +105,7 @@ describe('the first rule that is kept for a folder', () => {
     const [first, second] = [join(at.path, 'first'), join(at.path, 'second')];
     await mkdir(first);
     await keep(first);
-    expect(await ignored(first)).toBe('settings.local.json\n');
+    expect(await ignored(first)).toBe('settings.local.json\n.gitignore\n');
     await mkdir(join(second, '.treadle'), { recursive: true });
     await writeFile(join(second, '.treadle/.gitignore'), 'mine\n');
     await keep(second);

@@ -67,8 +67,8 @@ async function saveInFolder(
   if (file !== null && file.digest !== record?.[which]) {
     throw new UsageError(`${name} has other settings that nobody trusted. Look at it, and say --trust`);
   }
-  if (file === null && which === 'local') await ignoreLocal(folder);
   const digest = await writeBelow(folder, name, updated(file?.text ?? '{}', path, update, home));
+  if (file === null && which === 'local') await ignoreLocal(folder);
   const known = { trusted: record?.trusted ?? false, project: record?.project ?? null, local: record?.local ?? null };
   return { ...record, ...known, [which]: digest };
 }
@@ -76,7 +76,9 @@ async function saveInFolder(
 /** A person's own rules are no part of the project: Git leaves their file alone. */
 async function ignoreLocal(folder: string): Promise<void> {
   const name = join(dirname(LOCAL_SETTINGS), '.gitignore');
-  if (!existsSync(join(folder, name))) await writeBelow(folder, name, `${basename(LOCAL_SETTINGS)}\n`);
+  if (existsSync(join(folder, name))) return;
+  // The rule is kept, whatever comes of this.
+  await writeBelow(folder, name, `${basename(LOCAL_SETTINGS)}\n.gitignore\n`).catch(() => {});
 }
 
 /** Writes a file of a folder; returns its digest. */

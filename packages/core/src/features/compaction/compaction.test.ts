@@ -547,6 +547,29 @@ describe('a process that dies during a compaction', () => {
     expect(views.has(JSON.stringify(session.messages))).toBe(true);
   });
 
+  it.each(['abort', 'close'] as const)('C6: with no run open, %s ends the compaction that goes on', async (verb) => {
+    const asked = Promise.withResolvers<void>();
+    const journal = memoryJournal();
+    const model = scriptedModel(async (request) => {
+      if (!asksForSummary(request)) return { text: 'x'.repeat(4000), usage: null };
+      asked.resolve();
+      // The provider says nothing more.
+      return new Promise<never>(() => {});
+    });
+    const session = await createSession(defineAgent({ model, context: { window: 40_000 } }), { journal });
+    for (const prompt of ['One.', 'Two.', 'Three.']) await session.prompt(prompt).result;
+    const before = session.messages.length;
+    const compacting = session.compact({ instructions: 'Mind it.' }).catch((error: unknown) => error);
+    await asked.promise;
+    if (verb === 'abort') await session.abort('Enough.');
+    else await session.close({ abort: true });
+    expect(await compacting).toMatchObject({ code: 'not_compacted' });
+    expect(session.messages).toHaveLength(before);
+    const failed = (await logOf(journal, session.id)).filter(({ type }) => type === 'compaction_failed');
+    expect(failed).toMatchObject([{ reason: 'interrupted' }]);
+    if (verb === 'abort') expect((await session.prompt('Four.').result).status).toBe('completed');
+  });
+
   it('C6: an abort while the summary is being written ends the run, with the context as it was', async () => {
     const session = await createSession(
       defineAgent({

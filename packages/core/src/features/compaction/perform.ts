@@ -36,11 +36,12 @@ async function compactAndRecord(context: PerformContext, step: CompactStep): Pro
   const spending: Spending = { usage: null, cost: 0, isOver: false, last: null };
   await context.services.tellMemory(context, 'beforeCompaction');
   const compacting = compactView(inputOf(context, step, spending));
-  // A phase may be anybody's, and must not hold up the end of a run.
-  const made = state.run === null ? await compacting : await untilInterrupted(interrupt, compacting, null);
+  // A phase may be anybody's, and must not hold up whoever interrupts.
+  const made = await untilInterrupted(interrupt, compacting, null);
   spending.isOver = true;
-  const interrupted = interrupt.fired() !== null && state.run !== null;
-  if (interrupted && spending.usage === null) return;
+  const interrupted = interrupt.fired() !== null;
+  // The run ends; with none open, the input that asked for it is answered.
+  if (interrupted && state.run !== null && spending.usage === null) return;
   const event = eventOf(context, step, made, spending, interrupted);
   let written = false;
   if (state.run) {

@@ -23,7 +23,12 @@ function whileIdle(parts: SessionParts, input: SessionInput): Promise<Outcome | 
     const begin = async (): Promise<void> => {
       inputSeq = (await parts.post(input)).seq;
     };
-    await driveHere(parts, begin, CLOSED_INPUT);
+    parts.isCompacting = true;
+    try {
+      await driveHere(parts, begin, CLOSED_INPUT);
+    } finally {
+      parts.isCompacting = false;
+    }
     for await (const event of parts.journal.read(parts.state.sessionId, inputSeq)) {
       if (isOutcome(event, inputSeq)) return event;
     }

@@ -50,7 +50,7 @@ async function askAll(questions: readonly UserQuestion[], asking: Asking): Promi
     const place = questions.length === 1 ? '' : ` (${index + 1} of ${questions.length})`;
     const answer = await askOne(question, place, asking);
     if (answer === 'stopped') return answer;
-    // What was answered before it counts.
+    // Earlier answers count.
     if (answer === null && (answers.length === 0 || !asking.terminal.pick)) return null;
     answers.push(answer ?? NO_ANSWER);
     if (answer === null) return [...answers, ...questions.slice(answers.length).map(() => NO_ANSWER)];

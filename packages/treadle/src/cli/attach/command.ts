@@ -60,7 +60,7 @@ export async function attachCommand(context: CommandContext, args: readonly stri
     live = await openLive(io, true);
     const session = journalSession(journal, live, sessionId, { by: self, now: io.now });
     const folder = (await folderOfSession(journal, sessionId)) ?? null;
-    const onSilence = `If nobody drives this session now, this goes on with it: treadle -r ${shortId(sessionId)}`;
+    const onSilence = `If nobody drives this session, continue it: treadle -r ${shortId(sessionId)}`;
     return await follow(session, { folder, onSilence, history: () => journal.read(sessionId, 1) });
   } finally {
     await live?.close();

@@ -70,7 +70,7 @@ export async function attachedScreen(
     ...machine,
     ...(folder === null ? { preview: async () => null, about: async () => null } : {}),
     model: `session ${session.id}`,
-    mode: 'default',
+    mode: ({ mode }) => mode ?? 'default',
     self,
     onSilence,
     label: await toolLabels(io.cwd),

@@ -48,7 +48,7 @@ export async function interactiveCommand(context: CommandContext, request: RunRe
     get nextModel() {
       return model;
     },
-    mode: request.permissionMode ?? 'default',
+    mode: ({ mode }) => wanted ?? mode ?? bench?.definition.permissions?.mode ?? request.permissionMode ?? 'default',
     self,
     since: io.now(),
     label: (name) => bench?.definition.tools?.find((tool) => tool.name === name)?.label ?? name,
@@ -57,7 +57,7 @@ export async function interactiveCommand(context: CommandContext, request: RunRe
     about: async (question) =>
       question.toolName === 'bash' ? ((await bench?.prepared.rights.aboutCommands()) ?? null) : machine.about(question),
     async nextMode(ui) {
-      const now = MODES.indexOf((wanted ?? ui.state.mode ?? request.permissionMode ?? 'default') as PermissionMode);
+      const now = MODES.indexOf(ui.mode as PermissionMode);
       const mode = MODES[(now + 1) % MODES.length] ?? 'default';
       wanted = mode;
       try {

@@ -76,6 +76,7 @@ export function plainDevice({ io, out }: CommandContext): PlainDevice {
   return {
     write: (text) => out.print(text),
     now: io.now,
+    after: io.after,
     echoes: io.stdin.isTTY ?? false,
     lines: (async function* lines() {
       for (let line = await reader.next(); line !== null; line = await reader.next()) yield line;

@@ -68,8 +68,8 @@ export function localSession(session: Session, { journal, live, seq, fail }: Loc
   };
 
   async function post(input: SessionInput): Promise<void> {
-    // Another process may have answered, or gone on.
-    if (session.activeRun === null) await session.refresh();
+    // Another process may have answered, or gone on. A cancellation doesn't wait for what it ends.
+    if (session.activeRun === null && input.type !== 'cancel') await session.refresh();
     switch (input.type) {
       case 'prompt': {
         const content = input.messages.flatMap((message) => message.content);
@@ -131,7 +131,7 @@ export function localSession(session: Session, { journal, live, seq, fail }: Loc
     async resume() {
       drive(session.resume());
     },
-    isCutOff: async () => session.canResume,
+    isCutOff: async () => session.activeRun === null && session.status === 'running' && session.canResume,
     async close() {
       closed.abort();
       remove();

@@ -3,6 +3,8 @@ import { createSession, defineAgent, openSession, type Agent, type Journal } fro
 import { hostname } from 'node:os';
 import process from 'node:process';
 
+import { promptOf } from '../../terminal/session/session.ts';
+import { modeNotes } from '../../terminal/view/words.ts';
 import { numbered } from '../../terminal/ui/questions.ts';
 import type { SlashCommand, TerminalUi } from '../../terminal/ui/host.ts';
 import { plainLine } from '../asking/plain-text.ts';
@@ -111,7 +113,6 @@ async function markdownCommands({ io }: CommandContext, { place, rights }: Prepa
     name,
     about: plainLine(description, 80),
     ...(argumentHint === '' ? {} : { takes: plainLine(argumentHint, 40) }),
-    run: (words, ui) =>
-      ui.session.post({ type: 'prompt', messages: [{ content: [{ type: 'text', text: expand(words) }] }] }),
+    run: (words, ui) => ui.session.post(promptOf([{ type: 'text', text: expand(words) }, ...modeNotes(ui.mode)])),
   }));
 }

@@ -19,6 +19,9 @@ export interface TerminalStore {
   settled(): Promise<void>;
 }
 
+/** A line that may have a key in it: it is kept nowhere. */
+const mayHoldKey = (text: string): boolean => /^\/login\s/.test(text);
+
 /** @param home where the sessions are kept @param keeps false writes nothing */
 export function openStore(home: string, folder: string, keeps: boolean): TerminalStore {
   const file = join(home, 'history.jsonl');
@@ -59,6 +62,7 @@ export function openStore(home: string, folder: string, keeps: boolean): Termina
       return [...entries.filter(({ here }) => !here), ...entries.filter(({ here }) => here)].map(({ text }) => text);
     },
     remember(text) {
+      if (mayHoldKey(text)) return;
       write(async () => {
         await mkdir(home, { recursive: true, mode: 0o700 });
         await appendFile(file, `${JSON.stringify({ folder, text })}\n`, { mode: 0o600 });
@@ -76,7 +80,7 @@ export function openStore(home: string, folder: string, keeps: boolean): Termina
     },
     saveDraft(sessionId, draft) {
       const isFirst = pending === null;
-      pending = { path: draftPath(sessionId), draft };
+      pending = { path: draftPath(sessionId), draft: mayHoldKey(draft.text) ? { text: '', pastes: {} } : draft };
       if (isFirst) write(writeDraft);
     },
     async settled() {

@@ -33,6 +33,12 @@ export function tokens(usage: Usage): string {
 export function cost(dollars: number | null): string {
   if (dollars === null) return 'cost unknown';
   if (dollars === 0) return '$0';
-  if (dollars < 0.0001) return 'under $0.0001';
+  if (dollars < LEAST) return 'under $0.0001';
   return `$${dollars.toFixed(dollars < 1 ? 4 : 2)}`;
 }
+
+const LEAST = 0.0001;
+
+/** US dollars, where not all of the price is known. */
+export const costAtLeast = (dollars: number): string =>
+  dollars < LEAST ? 'cost unknown' : `at least ${cost(dollars)}`;

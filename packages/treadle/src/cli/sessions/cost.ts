@@ -2,7 +2,7 @@ import type { DurableEvent } from '@treadle/core';
 import { costTableFold, type CostSum, type CostTable } from '@treadle/core/projections';
 
 import { columns } from '../output/columns.ts';
-import { cost, counted, grouped, tokens } from '../output/figures.ts';
+import { cost, costAtLeast, counted, grouped, tokens } from '../output/figures.ts';
 import { plainLine } from '../asking/plain-text.ts';
 
 /** What a session has used and cost, as its log has it. */
@@ -35,9 +35,9 @@ export const costItems = ({ models, total }: CostTable): readonly (readonly [str
   ['total', costWords(total)],
 ];
 
-function costWords({ calls, usage, cost: dollars, costAtLeast, cacheHitRate }: CostSum): string {
+function costWords({ calls, usage, cost: dollars, costAtLeast: known, cacheHitRate }: CostSum): string {
   const cached = cacheHitRate === null ? [] : [`${Math.round(cacheHitRate * 100)} % of the prompts from the cache`];
-  const price = dollars === null && costAtLeast > 0 ? `at least ${cost(costAtLeast)}` : cost(dollars);
+  const price = dollars === null ? costAtLeast(known) : cost(dollars);
   return [counted(calls, 'call'), tokens(usage), ...cached, price].join(' · ');
 }
 

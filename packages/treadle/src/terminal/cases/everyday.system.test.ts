@@ -43,10 +43,10 @@ describe.concurrent('what goes wrong, or takes its time', () => {
     attached.type('Is anybody there?\r');
     await attached.shows('→ sent: Is anybody there?');
     await attached.shows(
-      /Nothing was heard for \d+ s\. If nobody drives this session now,\s+this goes on\s+with it: treadle -r \w{8}/,
+      /Nothing was heard for a while\. If nobody drives this\s+session, continue it:\s+treadle -r \w{8}/,
     );
     const again = world.open(['-c']);
-    await again.shows(/→ sent: Is anybody there\?[^]*Enter has it answered/);
+    await again.shows(/→ sent: Is anybody there\?[^]*Enter gets its answer/);
     again.type('\r');
     await attached.shows(/> Is anybody there\?[^]*To the one who waited\./);
     expect(await attached.shows(/1 turn · [^]*1 turn · /)).not.toContain('→ sent');
@@ -77,13 +77,13 @@ describe.concurrent('what goes wrong, or takes its time', () => {
     const terminal = world.open(['--mcp-config', 'slow.json']);
     await terminal.shows(/> *$/m);
     terminal.type('Hi there\r');
-    await terminal.shows('→ as soon as the session is ready: Hi there · Esc takes it back');
+    await terminal.shows('→ waits: Hi there · Esc takes it back');
     terminal.type(ESC);
     await terminal.shows(/^> Hi there$/m);
     terminal.type('\r');
     await terminal.shows(/> Hi there[^]*Hello\.[^]*1 turn · /);
     terminal.type('/mcp\r');
-    await terminal.shows(/^slow +\S+/m);
+    await terminal.shows(/^slow +starting$/m);
     expect(world.provider.requests).toHaveLength(1);
   });
 
@@ -98,12 +98,43 @@ describe.concurrent('what goes wrong, or takes its time', () => {
       await terminal.shows(new RegExp(`(?:1 turn · [^]*){${count}}`));
     }
     terminal.type('/compact mind the tides\r');
-    await terminal.shows(/^\S compacting$/m);
+    await terminal.shows(/^\S compacting · Esc interrupts$/m);
     terminal.type('And then?\r');
-    await terminal.shows('→ as soon as the session is ready: And then?');
+    await terminal.shows('→ waits: And then?');
     summary.resolve();
     await terminal.shows(/The conversation was made smaller[^]*> And then\?[^]*On\./);
     expect(forbidden(terminal.emulator.raw())).toEqual([]);
+  });
+
+  it('gives a message back that waits for another session than the one that is shown', async ({ expect }) => {
+    const never = new Promise<void>(() => {});
+    const long = { text: 'The tide comes in and goes out again. '.repeat(60), usage: null };
+    const summary = held('A summary.', never);
+    await using world = await terminalWorld([long, long, summary, summary, 'A new one.']);
+    const terminal = world.open();
+    await terminal.shows(STATUS);
+    for (const count of [1, 2]) {
+      terminal.type(`question ${count}\r`);
+      await terminal.shows(new RegExp(`(?:1 turn · [^]*){${count}}`));
+    }
+    terminal.type('/compact mind the tides\r');
+    await terminal.shows(/^\S compacting · Esc interrupts$/m);
+    terminal.type('For the old one\r');
+    await terminal.shows('→ waits: For the old one');
+    // The first Esc is for the message, the second for the compaction.
+    terminal.type(ESC);
+    await terminal.shows(/^> For the old one$/m);
+    terminal.type(ESC);
+    expect(times(await terminal.shows('The compaction was interrupted.'), 'The compaction was')).toBe(1);
+    terminal.type('\u0015/compact mind the tides\r');
+    await terminal.shows(/^\S compacting · Esc interrupts$/m);
+    terminal.type('For the old one\r');
+    await terminal.shows('→ waits: For the old one');
+    terminal.type('/new\r');
+    await terminal.shows(/── a new session ──[^]*^> For the old one$/m);
+    terminal.type('\u0015For the new one\r');
+    await terminal.shows(/> For the new one[^]*A new one\.[^]*1 turn · /);
+    expect(JSON.stringify(world.provider.requests.at(-1)?.body)).not.toContain('question 1');
   });
 
   it('says beside the question that an edit would fail', async ({ expect }) => {

@@ -34,6 +34,9 @@ export interface ApprovalOptions {
 /** Rows that the call has at least; on a small screen, long choices are cut for them. */
 const CALL_ROWS = 4;
 
+/** Rows of what is to be known besides: Ctrl+F shows the call, and not this. */
+const ABOUT_ROWS = 3;
+
 /** The menu of a call that waits for a person. A digit answers; nothing else does by accident. */
 export function approvalPanel(options: ApprovalOptions): Panel {
   const { question, label, about, diff, answer, changed } = options;
@@ -58,7 +61,7 @@ export function approvalPanel(options: ApprovalOptions): Panel {
         : [theme.dim(`${exactLine(name)}:`), ...lines.map((line) => `  ${line}`)];
     });
     if (rows.length <= most) return rows;
-    // What a command does at its end is as telling as its beginning.
+    // The end of a command tells as much as its beginning.
     const shown = Math.max(0, most - 1);
     const end = Math.floor(shown / 3);
     return [
@@ -76,9 +79,10 @@ export function approvalPanel(options: ApprovalOptions): Panel {
 
   /** The call: what it is, and what it would do. */
   const call: Panel['rows'] = (columns, most, theme) => {
-    const head = headRows(columns, theme).slice(0, most);
-    const room = most - head.length;
-    return [...head, ...(room < 1 ? [] : body(columns - 2, theme, room).map((row) => `  ${row}`))];
+    const all = headRows(columns, theme);
+    const shown = Math.max(1, Math.floor(most / 2));
+    const head = all.length <= shown ? all : [...all.slice(0, shown - 1), theme.dim('… Ctrl+F shows all')];
+    return [...head, ...body(columns - 2, theme, Math.max(1, most - head.length)).map((row) => `  ${row}`)];
   };
 
   function choose(index: number): void {
@@ -103,7 +107,10 @@ export function approvalPanel(options: ApprovalOptions): Panel {
   return {
     rows(columns, most, theme) {
       const asked = wrap(theme.warn(exactLine(question.question)), columns);
-      const told = [...asked, ...(about === null ? [] : wrap(theme.warn(exactLine(about)), columns))];
+      const told = [
+        ...asked,
+        ...(about === null ? [] : wrap(theme.warn(exactLine(about)), columns).slice(0, ABOUT_ROWS)),
+      ];
       const marks = choices.map((_, index) =>
         index === selected ? theme.accent(`❯ ${index + 1}  `) : `  ${index + 1}  `,
       );
@@ -147,13 +154,10 @@ export function approvalPanel(options: ApprovalOptions): Panel {
         choose(selected);
         return true;
       }
-      const isText = sequence.length === 1 && sequence >= ' ' && sequence !== '\u007f';
-      if (name === 'enter' || isText) {
-        hint = `Press 1 to ${choices.length}, or Up and Down, then Enter.`;
-        changed();
-      }
-      // A letter begins a draft, and what follows is of it: also a digit.
-      return name === 'enter';
+      if (name !== 'enter') return false;
+      hint = `Press 1 to ${choices.length}, or Up and Down, then Enter.`;
+      changed();
+      return true;
     },
     close: () => false,
   };

@@ -4,12 +4,12 @@ import type { Key } from '../panels/panel.ts';
 import type { Queued } from '../view/blocks.ts';
 import { blockRows, type RowOptions } from '../view/rows.ts';
 import { isWaitingForTasks, type ViewState } from '../view/state.ts';
-import { commandIn, typedText } from '../view/words.ts';
+import { commandIn, offerWords, typedText } from '../view/words.ts';
 import type { TerminalDevice } from './device.ts';
 import type { TerminalHost, TerminalUi } from './host.ts';
 import type { InputLine } from './input-line.ts';
 import type { Shell } from './shell.ts';
-import { createSpeech } from './speech.ts';
+import { createSpeech, kindOf } from './speech.ts';
 import { transcriptOf } from './transcript.ts';
 
 /** Milliseconds in which the same key again means another thing. */
@@ -54,11 +54,13 @@ export interface Actions {
   /** These messages were taken from the queue here. */
   cleared(queued: readonly Queued[]): void;
   offerResume(isCutOff: boolean): void;
-  /** What is to be said of a run that broke off, while it is open; null without one. */
+  /** What to say of a run that broke off, or of a prompt that nobody answered; null without one. */
   offer(): string | null;
   readonly isCutOff: boolean;
-  /** Messages that wait for the session to be ready. */
+  /** Messages that wait for the session, or for the end of a compaction. */
   readonly early: readonly string[];
+  /** Gives them back to the draft: another session is shown, or none. False without one. */
+  takeEarly(): boolean;
   /** All of the session, or one result by its number. */
   showTranscript(number?: number): void;
 }
@@ -74,6 +76,7 @@ export function createActions(parts: ActionsParts): Actions {
     busy: 'A command runs: Esc ends it.',
     opening: parts.opening,
     ready: () => parts.ready(),
+    isCutOff: () => isCutOff(),
   });
   let cutOff = false;
   let stash: ReturnType<InputLine['take']> | null = null;
@@ -134,11 +137,17 @@ export function createActions(parts: ActionsParts): Actions {
     }
   }
 
-  /** What waits for the session goes back to the draft; false where nothing waits. */
+  const saveDraft = (): void => {
+    if (parts.isReady()) host.saveDraft(ui.session.id, input.draft);
+  };
+
+  /** Messages that wait for the session go back to the draft. False without one. */
   function takeEarly(): boolean {
     const early = speech.takeEarly();
-    if (early.length > 0) ui.setDraft([...early, input.text].filter((text) => text !== '').join('\n'));
-    return early.length > 0;
+    if (early.length === 0) return false;
+    ui.setDraft([...early, input.text].filter((text) => text !== '').join('\n'));
+    saveDraft();
+    return true;
   }
 
   function escape(): void {
@@ -148,6 +157,11 @@ export function createActions(parts: ActionsParts): Actions {
       if (isWaitingForTasks(state()) && !again('escape', AGAIN_MS))
         setHint('Esc again ends what runs in the background.');
       else void interrupt();
+      return;
+    }
+    // A compaction.
+    if (state().status !== null) {
+      void interrupt();
       return;
     }
     if (!again('escape', TWICE_MS)) return;
@@ -171,10 +185,9 @@ export function createActions(parts: ActionsParts): Actions {
     const shown = input.text;
     const text = input.take();
     const isAnother = isCutOff();
-    cutOff = false;
+    if (kindOf(text) === 'message') cutOff = false;
     stash = null;
-    // There may be a key behind it.
-    if (!shown.startsWith('/login ')) host.remember(shown);
+    host.remember(shown);
     speech.say(text, isAnother ? 'prompt' : kind).catch(fail);
     parts.redraw();
   }
@@ -207,14 +220,14 @@ export function createActions(parts: ActionsParts): Actions {
     } finally {
       back();
     }
-    if (parts.isReady()) host.saveDraft(ui.session.id, input.draft);
+    saveDraft();
   }
 
   async function pasteImage(): Promise<void> {
     const mention = await host.clipboard();
     if (mention === null) setHint('The clipboard has no image that wl-paste, xclip or pngpaste prints.');
     else ui.insert(mention);
-    if (parts.isReady()) host.saveDraft(ui.session.id, input.draft);
+    saveDraft();
   }
 
   return {
@@ -222,27 +235,23 @@ export function createActions(parts: ActionsParts): Actions {
     offerResume(is) {
       cutOff = is;
     },
-    offer() {
-      if (!isCutOff()) return null;
-      return isRunning()
-        ? 'The run broke off. Enter goes on with it; a message begins another one.'
-        : 'Nobody has answered this message. Enter has it answered; another one is answered after it.';
-    },
+    offer: () => (isCutOff() ? offerWords(isRunning()) : null),
     get isCutOff() {
       return isCutOff();
     },
     get early() {
       return speech.early;
     },
+    takeEarly,
     drafted() {
       lastAt.delete('ctrl+c');
-      if (parts.isReady()) host.saveDraft(ui.session.id, input.draft);
+      saveDraft();
     },
     paste(text) {
       const mention = host.mention(text);
       if (mention === null) input.paste(text);
       else input.insert(mention);
-      if (parts.isReady()) host.saveDraft(ui.session.id, input.draft);
+      saveDraft();
     },
     cleared(queued) {
       if (!isTakingBack) return;
@@ -251,7 +260,7 @@ export function createActions(parts: ActionsParts): Actions {
       for (const block of queued.flatMap(({ content }) => content)) if (commandIn(block)) shell.keep(block);
       const texts = [...queued.map(({ content }) => typedText(content)), input.text];
       ui.setDraft(texts.filter((text) => text !== '').join('\n'));
-      host.saveDraft(ui.session.id, input.draft);
+      saveDraft();
     },
     first({ name }) {
       switch (name) {
@@ -280,10 +289,11 @@ export function createActions(parts: ActionsParts): Actions {
           return true;
         case 'up':
           if (input.isCompleting || input.text.includes('\n')) return false;
-          if (input.text === '' && stash !== null) input.set(stash);
-          else if (state().queued.length > 0) void takeBack().catch(fail);
+          if (input.text === '' && stash !== null) {
+            input.set(stash);
+            stash = null;
+          } else if (state().queued.length > 0) void takeBack().catch(fail);
           else return input.text === '' && takeEarly();
-          stash = null;
           return true;
         case 'alt+up':
           if (state().queued.length > 0) void takeBack().catch(fail);

@@ -31,6 +31,8 @@ export interface PickOptions extends Pick<AskOptions, 'until' | 'isAsked'> {
 export interface TerminalUi {
   readonly session: TerminalSession;
   readonly state: ViewState;
+  /** The permission mode of the next message. */
+  readonly mode: string;
   /** Prints lines below the transcript. They are no part of the session. */
   print(text: string, tone?: 'dim' | 'warn' | 'bad'): void;
   /** Prints what things are: names, and words beside them. */
@@ -76,10 +78,11 @@ export interface TerminalHost {
   readonly nextModel?: string;
   /** As it is shown. */
   readonly folder: string;
-  readonly mode: string;
+  /** The permission mode of the next message. */
+  mode(state: ViewState): string;
   /** Who drives here, as `drive_started` says it; null when nobody does. */
   readonly self: string | null;
-  /** What was answered before, in milliseconds since 1970, is the user's own where nobody else is named. */
+  /** Milliseconds since 1970. Answers before then are the user's own where nobody else is named. */
   readonly since?: number;
   /** What to do when a session that is driven elsewhere says nothing; absent for one that is driven here. */
   readonly onSilence?: string;

@@ -1,5 +1,5 @@
 import { plainLine, plainText } from '../../cli/asking/plain-text.ts';
-import { cost, counted, grouped } from '../../cli/output/figures.ts';
+import { cost, costAtLeast, counted, grouped } from '../../cli/output/figures.ts';
 import { todoLines } from '../../cli/output/todo-lines.ts';
 import { pieceRows } from '../markdown/render.ts';
 import type { LiveRows } from '../screen/screen.ts';
@@ -25,11 +25,11 @@ export interface LocalState {
   readonly isHere: boolean;
   /** The run broke off, and nobody has said what is to become of it. */
   readonly isCutOff: boolean;
-  /** Milliseconds since the last event came. */
+  /** Milliseconds since the last event of the session. */
   readonly silentMs: number;
   /** What is to be done about silence; undefined where the session is driven here. */
   readonly onSilence: string | undefined;
-  /** Messages that wait for the session to be ready. */
+  /** Messages that wait for the session, or for the end of a compaction. */
   readonly early: readonly string[];
   /** A command of the user's that runs. */
   readonly shell: RunningCommand | null;
@@ -40,9 +40,10 @@ const TODO_ROWS = 5;
 const CELLS = 8;
 /** Milliseconds after which a prompt that nobody has begun to answer is shown. */
 const SENT_MS = 500;
-/** Milliseconds of silence after which nobody may be there: for a prompt, and in a run, where a model may think. */
+/** Milliseconds of silence that are too long for a prompt, for a model, and for a command. */
 const UNHEARD_MS = 3000;
 const SILENT_MS = 20_000;
+const SILENT_TOOL_MS = 120_000;
 
 /** The rows below the transcript: what is going on, a panel, the input line, and a status row. Never more than fit. */
 export function liveRows(state: ViewState, local: LocalState, rows: number, options: RowOptions): LiveRows {
@@ -105,7 +106,7 @@ function goingOn(state: ViewState, local: LocalState, options: RowOptions): stri
   });
   const held = [
     ...sent.filter(({ at }) => local.now - at > SENT_MS).map((one) => `→ sent: ${plainLine(one.text, 200)}`),
-    ...local.early.map((one) => `→ as soon as the session is ready: ${plainLine(one, 200)} · Esc takes it back`),
+    ...local.early.map((one) => `→ waits: ${plainLine(one, 200)} · Esc takes it back`),
   ].map((line) => theme.dim(fit(line, columns)));
   const background = [...tasks.values()].map(({ name }) => theme.dim(fit(`⚙ In the background: ${name}`, columns)));
   return [
@@ -132,15 +133,16 @@ function shellRow({ command, startedAt, output }: RunningCommand, { now }: Local
 
 function workingRow(state: ViewState, local: LocalState, { columns, theme }: RowOptions): string[] {
   const { now, beat } = local;
-  const { run, reply, status, paused, question, sent } = state;
+  const { run, reply, status, paused, question } = state;
   const sign = theme.accent(GLYPHS[beat % GLYPHS.length] ?? '');
-  if (run === null && status !== null) return ['', fit(`${sign} ${theme.dim(plainLine(status, 60))}`, columns)];
-  const isAlone = run === null ? sent.length > 0 && local.silentMs > UNHEARD_MS : local.silentMs > SILENT_MS;
-  if (isAlone && paused === null && question === null && local.onSilence !== undefined) {
-    const text = `Nothing was heard for ${time(Math.floor(local.silentMs / 1000))}. ${local.onSilence}`;
-    return ['', ...wrap(theme.warn(text), columns)];
+  const silence = silenceWords(state, local);
+  const below = silence === null ? [] : wrap(theme.warn(silence), columns);
+  if (run === null) {
+    const busy =
+      status === null ? [] : [fit(`${sign} ${theme.dim(`${plainLine(status, 60)} · Esc interrupts`)}`, columns)];
+    return busy.length + below.length === 0 ? [] : ['', ...busy, ...below];
   }
-  if (run === null || paused !== null || question !== null || local.isCutOff) return [];
+  if (paused !== null || question !== null || local.isCutOff) return [];
   const seconds = Math.max(0, Math.floor((now - run.startedAt) / 1000));
   const taken = run.tokens + Math.ceil((reply?.length ?? 0) / 4);
   const doing =
@@ -159,7 +161,26 @@ function workingRow(state: ViewState, local: LocalState, { columns, theme }: Row
     ...(run.cost !== null && run.cost > 0 ? [cost(run.cost)] : []),
     isWaitingForTasks(state) ? 'Esc twice ends it' : 'Esc interrupts',
   ];
-  return ['', fit(`${sign} ${theme.dim(parts.join(' · '))}`, columns)];
+  return ['', fit(`${sign} ${theme.dim(parts.join(' · '))}`, columns), ...below];
+}
+
+/** Whether rows change though no event comes: with the time, or when something has waited for too long. */
+export function changesByItself(state: ViewState, { shell, isCutOff, now, silentMs, onSilence }: LocalState): boolean {
+  const { run, paused, question, status, sent } = state;
+  const isOpen = run !== null && paused === null && question === null && !isCutOff;
+  const isFresh = sent.some(({ at }) => now - at <= SENT_MS);
+  const isHoping = sent.length > 0 && onSilence !== undefined && silentMs <= UNHEARD_MS;
+  return shell !== null || isOpen || status !== null || isFresh || isHoping;
+}
+
+/** What to do where nobody may drive the session any more; null while there is no sign of it. */
+function silenceWords(state: ViewState, { silentMs, onSilence }: LocalState): string | null {
+  const { run, paused, question, status, sent, cells } = state;
+  if (onSilence === undefined || paused !== null || question !== null) return null;
+  const isAtWork = cells.some((cell) => cell.state === 'running') || isWaitingForTasks(state);
+  const isOpen = run !== null || status !== null;
+  const most = isOpen ? (isAtWork ? SILENT_TOOL_MS : SILENT_MS) : sent.length > 0 ? UNHEARD_MS : Infinity;
+  return silentMs > most ? `Nothing was heard for a while. ${onSilence}` : null;
 }
 
 const time = (seconds: number): string =>
@@ -174,7 +195,7 @@ function statusText(
     model,
     mode,
     ...(used > 0 && window !== null ? [`${Math.round((used / window) * 100)} % of the window`] : []),
-    ...(totalCost > 0 ? [`${isCostKnown ? '' : 'at least '}${cost(totalCost)}`] : []),
+    ...(totalCost > 0 ? [isCostKnown ? cost(totalCost) : costAtLeast(totalCost)] : []),
     ...(run && paused === null && question === null && !isHere && driver !== null ? [`driven by ${driver}`] : []),
     ...(title === null ? [] : [plainLine(title, 40)]),
     plainLine(folder, 60),

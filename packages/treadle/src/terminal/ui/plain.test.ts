@@ -9,12 +9,13 @@ import { openPlain } from './plain.ts';
 
 /** Lines that a test types, one after the other; each is read before the next is. */
 function world({ isCutOff = false, events = (async function* () {})() as AsyncIterable<TreadleEvent> } = {}) {
-  const [posted, written]: [string[], string[]] = [[], []];
+  const [posted, written, due]: [string[], string[], (() => void)[]] = [[], [], []];
   const device = (lines: AsyncIterable<string>) => ({
     write: (text: string) => void written.push(text),
     now: () => 0,
     lines,
     echoes: true,
+    after: (_: number, fn: () => void) => void due.push(fn),
   });
   const session: Partial<TerminalSession> = {
     id: 's',
@@ -29,6 +30,7 @@ function world({ isCutOff = false, events = (async function* () {})() as AsyncIt
     model: 'demo',
     folder: '/f',
     self: null,
+    mode: () => 'default',
     label: (name) => name,
     commands: () => [],
     ready: Promise.resolve(),
@@ -37,7 +39,7 @@ function world({ isCutOff = false, events = (async function* () {})() as AsyncIt
     preview: async () => null,
     about: async () => null,
   };
-  return { posted, written, device, session: session as TerminalSession, host: host as TerminalHost };
+  return { posted, written, due, device, session: session as TerminalSession, host: host as TerminalHost };
 }
 
 it('keeps a line that comes before a question of the opening for the session', async () => {
@@ -134,16 +136,57 @@ it('asks for a line again when the message was refused', async () => {
   expect(written.slice(-2)).toEqual(['The disk is full.\n', '> ']);
 });
 
-it('asks what is to become of a run that broke off', async () => {
-  const started = {
-    type: 'run_started',
-    seq: 1,
-    at: 0,
-    config: { provider: 'p', model: 'm' },
-  } as unknown as TreadleEvent;
-  const events = handing<TreadleEvent>();
-  const { written, device, session, host } = world({ isCutOff: true, events: events.given });
-  openPlain(device(handing<string>().given), host, Promise.resolve(session));
-  await events.give(started);
+const STARTED = {
+  type: 'run_started',
+  seq: 1,
+  at: 0,
+  config: { provider: 'p', model: 'm' },
+} as unknown as TreadleEvent;
+
+it('asks what is to become of a run that broke off, and takes a message for another prompt', async () => {
+  const [events, lines] = [handing<TreadleEvent>(), handing<string>()];
+  const { posted, written, device, session, host } = world({ isCutOff: true, events: events.given });
+  openPlain(device(lines.given), host, Promise.resolve(session));
+  await events.give(STARTED);
   expect(written.join('')).toMatch(/An empty line goes on with it; a message begins another one\.\n> $/);
+  await lines.give('Something else.');
+  expect(posted).toEqual([expect.stringMatching(/^prompt .*Something else/)]);
+});
+
+it('interrupts the open run first, once, and nothing where none is open', async () => {
+  const events = handing<TreadleEvent>();
+  const { posted, device, session, host } = world({ events: events.given });
+  const terminal = openPlain(device(handing<string>().given), host, Promise.resolve(session));
+  await new Promise(setImmediate);
+  expect(terminal.interrupt?.()).toBe(false);
+  await events.give(STARTED);
+  expect([terminal.interrupt?.(), terminal.interrupt?.()]).toEqual([true, false]);
+  await new Promise(setImmediate);
+  expect(posted).toEqual([expect.stringMatching(/^cancel /)]);
+});
+
+it('says of a session that is driven elsewhere that nobody answers, and takes the next line', async () => {
+  const lines = handing<string>();
+  const { due, written, device, session, host } = world();
+  const attached = { ...host, onSilence: 'Drive it.' };
+  openPlain(device(lines.given), attached, Promise.resolve(session));
+  await expect.poll(() => written.at(-1)).toBe('> ');
+  await lines.give('Is anybody there?');
+  for (const fn of due) fn();
+  expect(written.slice(-2)).toEqual(['Nothing was heard for a while. Drive it.\n', '> ']);
+});
+
+it('answers no call by accident', async () => {
+  const [events, lines] = [handing<TreadleEvent>(), handing<string>()];
+  const { posted, written, device, session, host } = world({ events: events.given });
+  openPlain(device(lines.given), host, Promise.resolve(session));
+  const asked = { approvalId: 'a', callId: 'c', toolName: 't', arguments: {}, question: 'May it?' };
+  const pending = [{ type: 'approval', ...asked }];
+  const requested = { type: 'approval_requested', seq: 2, at: 0, ...asked };
+  await events.give(STARTED, requested as never, { type: 'run_paused', seq: 3, at: 0, pending } as never);
+  for (const line of ['', 'up', 'down', 'enter', 'x', '7', '12']) await lines.give(line);
+  expect(posted).toEqual([]);
+  expect(written.join('').match(/Press 1 to 2/g)).toHaveLength(7);
+  await lines.give('1');
+  expect(posted).toEqual([expect.stringMatching(/^approval_answer .*approve/)]);
 });

@@ -6,13 +6,14 @@ import type { Panel } from '../panels/panel.ts';
 import { themeNamed } from '../screen/theme.ts';
 import type { TerminalSession } from '../session/session.ts';
 import { blockRows, openToolRows, type RowOptions } from '../view/rows.ts';
+import { offerWords } from '../view/words.ts';
 import { transcriptOf } from './transcript.ts';
 import { createView, type View } from '../view/view.ts';
 import type { TerminalHost, TerminalUi } from './host.ts';
 import { createQuestions } from './questions.ts';
 import { beginning, createScroll } from './scroll.ts';
 import { createShell } from './shell.ts';
-import { createSpeech } from './speech.ts';
+import { createSpeech, kindOf } from './speech.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Where lines are read and printed: a screen reader's terminal, one that has no cursor, or a pipe. */
@@ -23,12 +24,15 @@ export interface PlainDevice {
   /** Whoever types sees it: a terminal shows it. */
   readonly echoes: boolean;
   now(): number;
+  after(ms: number, fn: () => void): void;
 }
 
 /** Rows are as long as they are: whoever shows them breaks them. */
 const COLUMNS = 2000;
 /** Milliseconds in which a line may be for the question before, which somebody else has answered. */
 const SEEN_MS = 300;
+/** Milliseconds after which nobody may be there to answer a prompt. */
+const UNHEARD_MS = 3000;
 /** Rows of a question that are shown of a change. */
 const MOST = 200;
 
@@ -59,6 +63,8 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
   let interrupted: number | null = null;
   /** The open run broke off, and nobody has said what is to become of it. */
   let isCutOff = false;
+  /** The user was told so. */
+  let isOffered = false;
 
   const print = (text: string): void => {
     device.write(`${isAtPrompt ? '\n' : ''}${text}\n`);
@@ -86,7 +92,16 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
       );
     }
     questions.update(view.state);
+    offer();
     if (isLineAwaited()) prompt();
+  }
+
+  /** Once it is known what is open. */
+  function offer(): void {
+    const { run, sent } = view.state;
+    if (!isCutOff || isOffered || (run === null && sent.length === 0)) return;
+    isOffered = true;
+    print(offerWords(run !== null).replace('Enter', 'An empty line'));
   }
 
   /** While something goes on, a line may be typed too; then there is no row for it that the next block would break. */
@@ -166,6 +181,9 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
     get state() {
       return view.state;
     },
+    get mode() {
+      return host.mode(view.state);
+    },
     print(text) {
       print(text);
       update();
@@ -205,6 +223,7 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
     shell,
     opening,
     ready: () => null,
+    isCutOff: () => isCutOff,
     notice: print,
     busy: 'A command runs: /stop ends it.',
   });
@@ -224,7 +243,7 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
     if (next.leftOut > 0 && view.state.seq === 0) print(`… ${next.leftOut} earlier events are left out.`);
     void follow(next);
     isCutOff = await next.isCutOff();
-    if (isCutOff) print('The run broke off. An empty line goes on with it; a message begins another one.');
+    isOffered = false;
     update();
   }
 
@@ -236,6 +255,7 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
     },
     async post(said) {
       isSent ||= said.type === 'prompt';
+      if (isSent && host.onSilence !== undefined) device.after(UNHEARD_MS, () => sayUnheard(host.onSilence ?? ''));
       try {
         await to.post(said);
       } catch (error) {
@@ -244,6 +264,14 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
       }
     },
   });
+
+  /** The next line may be typed: nobody may ever begin to answer. */
+  function sayUnheard(what: string): void {
+    if (!isSent || isOver) return;
+    isSent = false;
+    print(`Nothing was heard for a while. ${what}`);
+    update();
+  }
 
   async function follow(followed: TerminalSession): Promise<void> {
     try {
@@ -261,21 +289,23 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
 
   function take(line: string): void {
     isAtPrompt = false;
-    isCutOff &&= panel !== null;
     const open = panel ?? questionPanel;
+    const isAnother = isCutOff && view.state.run !== null;
+    if (open === null && (line.trim() === '' || kindOf(line) === 'message')) isCutOff = false;
     if (open?.submit) open.submit(line);
     else if (open) {
       const answer = line.trim();
       isAnswering = true;
-      const isTaken = open.key({ name: answer, sequence: answer });
+      const isTaken = open.key({ name: answer === 'ctrl+f' ? answer : '', sequence: answer });
       isAnswering = false;
-      if (!isTaken || /^$|^\D|^.{2}/.test(answer)) showPanel(open);
+      // At Enter it says which answers there are. Nothing is selected here.
+      if (!isTaken && !open.key({ name: 'enter', sequence: '' })) showPanel(open);
     } else if (line.trim() === '') {
       void ui.session.isCutOff().then((is) => (is ? ui.session.resume() : update()), fail);
     } else {
       host.remember(line);
       if (device.echoes) scroll.said(line);
-      speech.say(line, 'steering').then(update, fail);
+      speech.say(line, isAnother ? 'prompt' : 'steering').then(update, fail);
     }
   }
 
@@ -303,6 +333,8 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
 
   function interrupt(): boolean {
     const { run } = view.state;
+    if (isOver) return false;
+    if (shell.stop()) return true;
     if (run === null || isCutOff || run.startedAt === interrupted) return false;
     interrupted = run.startedAt;
     print('Ctrl+C again leaves.');

@@ -1,7 +1,8 @@
 import type { SessionInput } from '@treadle/core/events';
 
 import { promptOf, typed } from '../session/session.ts';
-import { PLAN_NOTE } from '../view/words.ts';
+import { modeNotes } from '../view/words.ts';
+import type { ViewState } from '../view/state.ts';
 import type { TerminalHost, TerminalUi } from './host.ts';
 import type { Shell } from './shell.ts';
 
@@ -9,10 +10,41 @@ import type { Shell } from './shell.ts';
 export interface Speech {
   /** @param kind a `prompt` begins another run, whatever is open */
   say(text: string, kind: SaidAs): Promise<void>;
-  /** Messages that wait for the session to be ready. */
+  /** Messages that wait for the session, or for the end of a compaction. */
   readonly early: readonly string[];
   /** Takes them back. */
   takeEarly(): readonly string[];
+}
+
+/** Whose business a line is: a command of ours, the end, a command of the shell's, or the model's. */
+export function kindOf(text: string): 'command' | 'leave' | 'shell' | 'message' {
+  if (/^\/[\w:-]+(?:\s|$)/.test(text)) return 'command';
+  // As in a shell.
+  if (/^(?:exit|quit)\s*$/.test(text)) return 'leave';
+  return text.startsWith('!') ? 'shell' : 'message';
+}
+
+/** A compaction with no run open: no message goes out until it is over. */
+export interface CompactionWatch {
+  /** Null while none goes on. */
+  readonly ended: Promise<void> | null;
+  note(state: Pick<ViewState, 'run' | 'status'>): void;
+}
+
+export function watchCompaction(): CompactionWatch {
+  let open: PromiseWithResolvers<void> | null = null;
+  return {
+    get ended() {
+      return open?.promise ?? null;
+    },
+    note({ run, status }) {
+      if (run === null && status !== null) open ??= Promise.withResolvers();
+      else {
+        open?.resolve();
+        open = null;
+      }
+    },
+  };
 }
 
 export type SaidAs = 'prompt' | 'steering' | 'follow_up';
@@ -26,6 +58,7 @@ export function createSpeech({
   busy,
   opening,
   ready,
+  isCutOff,
 }: {
   readonly host: TerminalHost;
   readonly ui: TerminalUi;
@@ -39,6 +72,8 @@ export function createSpeech({
   readonly opening: Promise<unknown>;
   /** What a message waits for: the first session, or the end of a compaction; null for nothing. */
   ready(): Promise<unknown> | null;
+  /** The run broke off, and nobody has said what is to become of it. */
+  isCutOff(): boolean;
 }): Speech {
   async function command(text: string): Promise<void> {
     const [, name = '', rest = ''] = /^\/(\S+)\s*([^]*)$/.exec(text) ?? [];
@@ -74,7 +109,7 @@ export function createSpeech({
     if (/^cd(?:\s|$)/.test(line))
       ui.print(`A command has a shell of its own: the session stays in ${host.folder}.`, 'dim');
     if (shell.place !== place) return;
-    if (ui.state.run === null) shell.keep(told);
+    if (ui.state.run === null || isCutOff()) shell.keep(told);
     else await send(typed('steering', [told]));
   }
 
@@ -97,8 +132,7 @@ export function createSpeech({
     if (!(await isWanted(text))) return;
     const said = await host.content(text);
     const told = shell.take();
-    const isPlanning = (ui.state.mode ?? host.mode) === 'plan';
-    const content = [...said, ...told, ...(isPlanning ? [PLAN_NOTE] : [])];
+    const content = [...said, ...told, ...modeNotes(ui.mode)];
     try {
       const isFirst = kind === 'prompt' || ui.state.run === null;
       await send(isFirst ? promptOf(content) : typed(kind, content));
@@ -107,6 +141,13 @@ export function createSpeech({
       throw error;
     }
   }
+
+  const acts: Readonly<Record<ReturnType<typeof kindOf>, (text: string, kind: SaidAs) => Promise<void> | void>> = {
+    command,
+    leave: () => ui.leave(),
+    shell: (text) => run(text.slice(1).trim()),
+    message,
+  };
 
   return {
     get early() {
@@ -118,11 +159,7 @@ export function createSpeech({
       return taken;
     },
     async say(text, kind) {
-      if (/^\/[\w:-]+(?:\s|$)/.test(text)) return command(text);
-      // As in a shell.
-      if (/^(?:exit|quit)\s*$/.test(text)) return ui.leave();
-      if (text.startsWith('!')) return run(text.slice(1).trim());
-      return message(text, kind);
+      await acts[kindOf(text)](text, kind);
     },
   };
 }

@@ -18,12 +18,13 @@ import type { TerminalDevice } from './device.ts';
 import type { TerminalHost, TerminalUi } from './host.ts';
 import { createFrames } from './frames.ts';
 import { createInputLine } from './input-line.ts';
-import { liveRows } from './live.ts';
+import { changesByItself, liveRows } from './live.ts';
 import { createModes } from './modes.ts';
 import { createPanels } from './panels.ts';
 import { createQuestions } from './questions.ts';
 import { beginning, createScroll } from './scroll.ts';
 import { createShell } from './shell.ts';
+import { watchCompaction } from './speech.ts';
 
 /** Milliseconds that something must be on the screen before a digit answers it. */
 const SETTLED_MS = 300;
@@ -61,7 +62,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
   let draftThen = '';
   let typedAt = 0;
   let heardAt = device.now();
-  let compacting: PromiseWithResolvers<void> | null = null;
+  const compaction = watchCompaction();
   let pager: Pager | null = null;
   let hint: string | null = null;
   let isOver = false;
@@ -105,7 +106,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
       beat: frames.beat,
       model: host.nextModel ?? state.model ?? host.model,
       folder: host.folder,
-      mode: state.mode ?? host.mode,
+      mode: host.mode(state),
       isHere: state.driver === host.self || actions.isCutOff,
       isCutOff: actions.isCutOff,
       silentMs: device.now() - heardAt,
@@ -114,8 +115,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
       shell: shell.running,
     };
     screen.draw(rows, liveRows(state, local, device.rows, options()));
-    const isOpen = state.run !== null && state.paused === null && state.question === null && !actions.isCutOff;
-    frames.keepBeat(shell.running !== null || isOpen || state.status !== null || state.sent.length > 0);
+    frames.keepBeat(changesByItself(state, local));
   }
 
   const print = (block: Block): void => {
@@ -167,6 +167,9 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     get state() {
       return view.state;
     },
+    get mode() {
+      return host.mode(view.state);
+    },
     print: (text, tone) => print(tone === undefined ? { type: 'rows', text } : { type: 'notice', text, tone }),
     list: (items) => print({ type: 'list', items }),
     ran(told) {
@@ -205,7 +208,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     opening,
     options,
     isReady: () => session !== null,
-    ready: () => (session === null ? opening : (compacting?.promise ?? null)),
+    ready,
     setHint(text) {
       hint = text;
       schedule();
@@ -231,7 +234,11 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     const before = session;
     session = next;
     // The same one, opened again: its transcript is on the screen.
+    heardAt = device.now();
+    const openedAt = heardAt;
     if (before !== null && (next.id === '' || next.id !== before.id)) {
+      // They were for the session before.
+      actions.takeEarly();
       view = createView(host);
       scroll.restart();
       shell.restart();
@@ -241,10 +248,11 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
       const text = `… ${next.leftOut} earlier events are left out · Ctrl+O shows all`;
       scroll.add({ type: 'notice', text, tone: 'dim' });
     }
+    compaction.note(view.state);
     // Above what follows.
     draw();
     if (before) await before.close();
-    void follow(next);
+    void follow(next, openedAt);
     const draft = await host.loadDraft(next.id);
     if (draft && input.text === '') {
       input.restore(draft);
@@ -254,14 +262,16 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     schedule();
   }
 
-  async function follow(followed: TerminalSession): Promise<void> {
+  async function follow(followed: TerminalSession, openedAt: number): Promise<void> {
     try {
       for await (const event of followed.events) {
         if (session !== followed) return;
         if ('seq' in event && event.seq <= view.state.seq) continue;
         view.take(event);
         heardAt = device.now();
-        noteCompaction();
+        compaction.note(view.state);
+        // Somebody drives it by now.
+        if (event.type === 'drive_started' && event.at > openedAt) actions.offerResume(false);
         schedule();
       }
     } catch (error) {
@@ -269,14 +279,10 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     }
   }
 
-  /** Without a run, nothing else goes on until it is over. */
-  function noteCompaction(): void {
-    const { status, run } = view.state;
-    if (status !== null && run === null) compacting ??= Promise.withResolvers();
-    else {
-      compacting?.resolve();
-      compacting = null;
-    }
+  /** What a message waits for. Elsewhere it is in the log at once, and whoever drives sees to it. */
+  function ready(): Promise<unknown> | null {
+    if (session === null) return opening;
+    return host.onSilence === undefined ? compaction.ended : null;
   }
 
   /** Who takes a key: the pager, a panel, the input line, or what keys do everywhere. */
@@ -302,7 +308,10 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     }
     const { text } = input;
     if (!actions.first(key) && !input.key(key)) actions.last(key);
-    if (input.text !== text) changedDraft();
+    if (input.text === text) return;
+    if (open && input.text !== '' && questions.isOpen)
+      hint = 'This goes to your draft. Ctrl+C puts it aside; then answer.';
+    changedDraft();
   }
 
   /** What was being typed when a question came stays in the draft. */
@@ -360,6 +369,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
 
   function leave(code: number): void {
     if (isOver) return;
+    actions.takeEarly();
     // What has come of a reply stays on the screen.
     for (const piece of view.state.reply?.open() ?? []) scroll.add({ type: 'markdown', piece, isFirst: false });
     draw();

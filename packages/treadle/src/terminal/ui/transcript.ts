@@ -5,7 +5,7 @@ import type { TerminalHost } from './host.ts';
 
 /** All of a session, from its log, or one result. Results are numbered from the first that the screen has. */
 export async function transcriptOf(
-  host: Pick<TerminalHost, 'label' | 'self'>,
+  host: Pick<TerminalHost, 'label' | 'self' | 'since'>,
   session: Pick<TerminalSession, 'history' | 'leftOut'>,
   number?: number,
 ): Promise<readonly Block[]> {

@@ -154,7 +154,14 @@ function toolRows(cell: ToolCell, options: RowOptions): string[] {
   if (diff !== '')
     return [
       ...rows,
-      ...indented(diffRows(diff, columns - 2, theme, isWhole === true ? {} : { most: 12, key: 'Ctrl+O' })),
+      ...indented(
+        diffRows(
+          diff,
+          columns - 2,
+          theme,
+          isWhole === true ? {} : { most: 12, key: options.hasKeys === false ? `/show ${cell.number}` : 'Ctrl+O' },
+        ),
+      ),
     ];
   if (isWhole === true) {
     return [
@@ -166,7 +173,7 @@ function toolRows(cell: ToolCell, options: RowOptions): string[] {
       ),
     ];
   }
-  // What was never run has put out nothing: the line above says why.
+  // A call that was never run has no output: the line above says why.
   if (toolName !== 'bash' || cell.isTask === true || cell.startedAt === undefined) return rows;
   const hasFailed = isJsonObject(details) && details['exitCode'] !== 0;
   const shown = shownLines(text, hasFailed ? FAILED_ROWS : OUTPUT_ROWS, options).filter(

@@ -31,7 +31,7 @@ const shellBlock = (content: UserContent): Block[] => {
 /**
  * @param label a tool's name for people
  * @param self who drives here, as `drive_started` says it
- * @param since what was answered before by a process that drove the session is the user's own; absent for nothing
+ * @param since milliseconds since 1970: answers before then are the user's own where nobody else is named
  */
 export function createView({
   label,
@@ -112,7 +112,7 @@ export function createView({
     if (run && calls.length === 0) run = { ...run, isInTurn: false };
   }
 
-  /** What came in is void, and what was read of it stays: a line says so. */
+  /** The reply is void. Its text stays on the screen, and a line says so. */
   function discard(why: string): void {
     flush();
     const open = reply?.open() ?? [];
@@ -183,6 +183,13 @@ export function createView({
     if (input.type === 'import' && input.messages.length === 0) notice('— a new conversation —');
   }
 
+  function inputRejected({ inputSeq, reason }: EventOf<'input_rejected'>): void {
+    const text = sent.get(inputSeq)?.text ?? queued.get(inputSeq)?.text;
+    if (text !== undefined) notice(`Not answered: ${plainLine(text, 200)} (${plainLine(reason, 200)})`, 'warn');
+    sent.delete(inputSeq);
+    queued.delete(inputSeq);
+  }
+
   /** Whether what it waited for has come: it goes on, though no event of it says so yet. */
   const goesOn = (pending: readonly PendingCall[]): boolean =>
     pending.some((call) => call.type !== 'client_tool' && given.has(call.approvalId)) ||
@@ -223,6 +230,9 @@ export function createView({
     switch (event.type) {
       case 'session_created':
         title = event.title ?? title;
+        // A fork leaves what waits to the session that it came from.
+        sent.clear();
+        queued.clear();
         return;
       case 'drive_started':
         driver = event.owner;
@@ -231,8 +241,7 @@ export function createView({
         inputReceived(event);
         return;
       case 'input_rejected':
-        queued.delete(event.inputSeq);
-        sent.delete(event.inputSeq);
+        inputRejected(event);
         for (const [id, input] of given) if (input === event.inputSeq) given.delete(id);
         return;
       case 'run_started':
@@ -247,7 +256,9 @@ export function createView({
         return;
       case 'attempt_failed':
         isKeyRefused = event.error.kind === 'auth';
-        if (event.retry) notice(failedWords(event), 'warn');
+        if (!event.retry) return;
+        discard('— the reply broke off; again —');
+        notice(failedWords(event), 'warn');
         return;
       case 'message_discarded':
         discard(event.reason === 'attempt_failed' ? '— the reply broke off; again —' : '— the reply broke off —');
@@ -286,9 +297,12 @@ export function createView({
           `The conversation was made smaller: ${event.tokensBefore} → ${event.tokensAfter} tokens. The log keeps all of it.`,
         );
         context = { ...context, used: event.tokensAfter };
+        if (run === null) status = null;
         return;
       case 'compaction_failed':
-        notice(event.message, 'warn');
+        // Whoever asked for it is told.
+        if (event.inputSeq === undefined) notice(event.message, 'warn');
+        if (run === null) status = null;
         return;
       case 'task_updated':
         taskUpdated(event);

@@ -28,10 +28,13 @@ export function commandIn(block: UserContent): { readonly command: string; reado
 }
 
 /** What the model is told with each message in plan mode. */
-export const PLAN_NOTE: TextBlock = {
+const PLAN_NOTE: TextBlock = {
   type: 'text',
   text: 'For this message, the user has switched on plan mode: only calls that change nothing are run. Look around, and answer with a plan. The user leaves plan mode to have it carried out.',
 };
+
+/** What goes with a message in a permission mode. */
+export const modeNotes = (mode: string): readonly TextBlock[] => (mode === 'plan' ? [PLAN_NOTE] : []);
 
 const isPlanNote = (block: UserContent): boolean => block.type === 'text' && block.text === PLAN_NOTE.text;
 
@@ -70,6 +73,12 @@ export function answerWords(
   const why = said === '' ? '' : `: ${plainLine(said, 200)}`;
   return decision === 'approve' ? `allowed${always} by ${by}` : `refused by ${by}${why}`;
 }
+
+/** How a session goes on that nobody drives. @param isRun a run is open; else a prompt waits */
+export const offerWords = (isRun: boolean): string =>
+  isRun
+    ? 'The run broke off. Enter goes on with it; a message begins another one.'
+    : 'Nobody has answered this message. Enter gets its answer; a new message is answered after it.';
 
 export function failedWords({ error, retry }: EventOf<'attempt_failed'>): string {
   return `The model's call failed and is tried again in ${duration(retry?.delayMs ?? 0)}: ${plainLine(error.message, 300)}`;

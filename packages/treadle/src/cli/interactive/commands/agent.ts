@@ -1,6 +1,5 @@
 import type { ThinkingLevel } from '@treadle/core';
 
-import { DEFAULTS } from '../../run/choose-model.ts';
 import { modelsFor } from '../../acp/models.ts';
 import { plainLine, plainText } from '../../asking/plain-text.ts';
 import type { SlashCommand, TerminalUi } from '../../../terminal/ui/host.ts';
@@ -100,8 +99,7 @@ export function agentCommands(bench: Workbench): readonly SlashCommand[] {
           await removeRule(rules, ui);
           return;
         }
-        const mode = ui.state.mode ?? bench.definition.permissions?.mode ?? 'default';
-        ui.print([`mode ${mode}; Shift+Tab changes it`, ...rules.map(ruleLine)].join('\n'));
+        ui.print([`mode ${ui.mode}; Shift+Tab changes it`, ...rules.map(ruleLine)].join('\n'));
       },
     },
     {
@@ -158,12 +156,17 @@ async function login({ context, asker }: Workbench, words: string, ui: TerminalU
   const [name = '', ...more] = words.split(/\s+/);
   if (more.length > 0) throw new Error('Give the provider alone: the key is asked for, and not shown.');
   const asking = { io, terminal: asker, stopped: interruptions.first, note };
-  const provider = name === '' ? null : await providerOf(name, io.env);
+  const provider = name === '' ? null : await providerOf(name, io.env).catch(() => null);
+  // The name may be a key: it is not shown.
+  if (name !== '' && provider === null)
+    throw new Error('There is no provider of this name. treadle models lists them.');
   const isKept = await (provider ? askForKey(provider, asking) : askForLogin(asking));
   note(isKept ? 'Kept, for the next start.' : 'Nothing was kept.');
-  const set = (provider ? [provider.variable] : DEFAULTS.map(({ key }) => key)).filter((variable) => io.env[variable]);
-  if (isKept && set.length > 0)
-    ui.print(`${set.join(', ')} in the environment counts before what is kept. Unset it to use the kept key.`, 'warn');
+  if (isKept && provider && io.env[provider.variable])
+    ui.print(
+      `${provider.variable} in the environment counts before the kept key. Unset it to use the kept key.`,
+      'warn',
+    );
 }
 
 const firstSentence = (text: string): string => plainLine(/^.*?[.!?](?=\s|$)/s.exec(text)?.[0] ?? text, 200);
