@@ -55,7 +55,8 @@ const KNOWN: readonly KnownPrompt[] = [
   },
   {
     example: 'Run `npm --version`',
-    pattern: /^run (?:`(?<quoted>[^`]+)`\.?|(?!(?:the|an?|all|my|our|this|these|it)\b)(?<plain>[^`]+?)(?:(?<=\S)\.)?)$/i,
+    pattern:
+      /^run (?:`(?<quoted>[^`]+)`\.?|(?!(?:the|an?|all|my|our|this|these|it)\b)(?<plain>[^`]+?)(?:(?<=\S)\.)?)$/i,
     begin: ({ quoted, plain = '' }) => run(quoted ?? plain),
   },
 ];
