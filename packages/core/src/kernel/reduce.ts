@@ -159,8 +159,8 @@ function cancel(state: SessionState, target: number | undefined, cancelled: { re
   for (const entry of waitingRuns(state)) {
     if (target === undefined || target === entry.seq) entry.cancelled = cancelled;
   }
-  const compaction = run === null && target === undefined && state.inbox.find(({ input }) => input.type === 'compact');
-  if (compaction) compaction.cancelled = cancelled;
+  if (run !== null || target !== undefined) return;
+  for (const entry of state.inbox) if (entry.input.type === 'compact') entry.cancelled = cancelled;
 }
 
 function runStarted(state: SessionState, event: EventOf<'run_started'>): void {

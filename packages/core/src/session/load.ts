@@ -72,7 +72,7 @@ export function partsFrom(
         throw new TreadleError('json_too_deep', `The input is ${TOO_DEEP}. Nothing was posted.`);
       return journal.post(sessionId, blobs ? await inputMovedOut(blobs, input) : input, key, clock.now());
     },
-    isCompacting: false,
+    compacting: null,
     active: null,
     queue: Promise.resolve(),
     answered: null,

@@ -12,8 +12,8 @@ export interface SessionParts extends SessionContext {
   readonly hold: SessionHold;
   /** Into this session's inbox, under a key of its own. */
   readonly post: (input: SessionInput, key?: string) => Promise<PostOutcome>;
-  /** A compaction goes on that no run has asked for: a cancellation ends it. */
-  isCompacting: boolean;
+  /** Compactions that go on with no run open, or are about to: a cancellation ends them. */
+  compacting: { count: number; isAborted: boolean } | null;
   /** The run that is being driven here, or waits for its turn. */
   active: { readonly control: RunControl; readonly ended: Promise<void> } | null;
   /** Whatever folds the log into the state does so in turn: this is the end of the queue. */

@@ -174,7 +174,10 @@ export async function goOnWith({ state, agent }: SessionParts, control: RunContr
 /** Ends everything that is open or waits. Acknowledged once it is in the log, wherever the session is driven. */
 export async function abort(parts: SessionParts, reason: string | undefined): Promise<void> {
   const input: SessionInput = { type: 'cancel', ...(reason === undefined ? {} : { reason }) };
-  if (parts.isCompacting) await parts.post(input);
+  if (parts.compacting) {
+    parts.compacting.isAborted = true;
+    await parts.post(input);
+  }
   if (parts.active) {
     const { control } = parts.active;
     giveUpStart(control, reason);
@@ -182,8 +185,11 @@ export async function abort(parts: SessionParts, reason: string | undefined): Pr
     return;
   }
   await refresh(parts);
-  if (!hasWork(parts)) return;
+  const hasRun = hasWork(parts);
+  // Another process may be at a compaction.
+  if (!hasRun && !parts.state.inbox.some(({ input: { type } }) => type === 'compact')) return;
   await parts.post(input);
+  if (!hasRun) return;
   // Somebody has to close what was cancelled; when another process drives the session, it does.
   if (parts.active) return;
   const run = start(parts, (control) => goOnWith(parts, control));

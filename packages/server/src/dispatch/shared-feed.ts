@@ -156,9 +156,8 @@ export function sharedFeed({ live, bus, clock }: SharedFeedOptions): SharedFeed 
     const said = parsedText(text);
     // Another version's, or nobody's.
     if (!isJsonObject(said)) return;
-    const { want = [], live: all = [] } = said as unknown as Text;
-    for (const one of want) wanted(from, one);
-    for (const one of all) take(from, one);
+    for (const one of listOf(said['want'], isWant)) wanted(from, one);
+    for (const one of listOf(said['live'], isTold)) take(from, one);
   }
 
   function take(from: string, [sessionId, number, events, whole]: Told): void {
@@ -238,6 +237,28 @@ function addTo(waiting: LiveEvent[], event: LiveEvent): void {
     before.offset + before.text.length === added.offset;
   if (goesOn) waiting[waiting.length - 1] = { ...before, text: before.text + added.text };
   else waiting.push(added);
+}
+
+/** Of what another process has sent: those that have the shape of this version. */
+function listOf<Value>(value: unknown, is: (one: unknown) => one is Value): readonly Value[] {
+  return Array.isArray(value) ? value.filter(is) : [];
+}
+
+function isWant(one: unknown): one is Want {
+  const [sessionId, from, last]: readonly unknown[] = Array.isArray(one) ? one : [];
+  return typeof sessionId === 'string' && (from === null || typeof from === 'string') && Number.isInteger(last);
+}
+
+function isTold(one: unknown): one is Told {
+  const [sessionId, number, events, whole]: readonly unknown[] = Array.isArray(one) ? one : [];
+  const isNamed = typeof sessionId === 'string' && Number.isInteger(number) && typeof whole === 'boolean';
+  return isNamed && Array.isArray(events) && events.every(isLive);
+}
+
+/** A live event: whatever is durable is in the log, and nowhere else. */
+function isLive(event: unknown): event is LiveEvent {
+  if (!isJsonObject(event) || 'seq' in event || typeof event['type'] !== 'string') return false;
+  return event['type'] !== 'message_delta' || (typeof event['text'] === 'string' && Number.isInteger(event['offset']));
 }
 
 function parsedText(text: string): unknown {

@@ -15,6 +15,7 @@ export interface LocalBusOptions {
 }
 
 const ENDING = '.sock';
+const NAME = /^[\da-f]{12}$/;
 /** The system takes no longer path for a socket. */
 const LONGEST_FOLDER = 80;
 /** One that takes nothing gets nothing more. */
@@ -103,7 +104,8 @@ export async function localBus({ folder }: LocalBusOptions): Promise<LiveBus> {
       if (closed) return;
       const line = `${JSON.stringify([id, text])}\n`;
       for (const other of to === undefined ? namesIn(folder) : [to]) {
-        if (other === id) continue;
+        // It becomes a path.
+        if (other === id || !NAME.test(other)) continue;
         const socket = socketTo(other);
         if (socket.writableLength < MOST_WAITING) socket.write(line);
       }

@@ -547,27 +547,60 @@ describe('a process that dies during a compaction', () => {
     expect(views.has(JSON.stringify(session.messages))).toBe(true);
   });
 
-  it.each(['abort', 'close'] as const)('C6: with no run open, %s ends the compaction that goes on', async (verb) => {
-    const asked = Promise.withResolvers<void>();
-    const journal = memoryJournal();
-    const model = scriptedModel(async (request) => {
-      if (!asksForSummary(request)) return { text: 'x'.repeat(4000), usage: null };
-      asked.resolve();
-      // The provider says nothing more.
-      return new Promise<never>(() => {});
+  describe('C6: with no run open', () => {
+    /** A session whose provider says nothing more once it is asked for a summary. */
+    async function waiting() {
+      const asked = Promise.withResolvers<void>();
+      const journal = memoryJournal();
+      const model = scriptedModel(async (request) => {
+        if (!asksForSummary(request)) return { text: 'x'.repeat(4000), usage: null };
+        asked.resolve();
+        return new Promise<never>(() => {});
+      });
+      const agent = defineAgent({ model, context: { window: 40_000 } });
+      const session = await createSession(agent, { journal });
+      for (const prompt of ['One.', 'Two.', 'Three.']) await session.prompt(prompt).result;
+      const compact = () => session.compact({ instructions: 'Mind it.' }).catch((error: unknown) => error);
+      return { agent, journal, session, asked: asked.promise, compact };
+    }
+
+    it.each([
+      ['abort', 'while the summary is written'],
+      ['close', 'while the summary is written'],
+      ['abort', 'at once'],
+      ['close', 'at once'],
+    ])('%s ends the compactions that go on, %s', async (verb, moment) => {
+      const { session, asked, compact } = await waiting();
+      const before = session.messages.length;
+      const compacting = [compact(), compact()];
+      if (moment !== 'at once') await asked;
+      if (verb === 'abort') await session.abort('Enough.');
+      else await session.close({ abort: true });
+      for (const one of compacting) expect(await one).toMatchObject({ code: 'not_compacted' });
+      expect(session.messages).toHaveLength(before);
+      if (verb === 'abort') expect((await session.prompt('Four.').result).status).toBe('completed');
     });
-    const session = await createSession(defineAgent({ model, context: { window: 40_000 } }), { journal });
-    for (const prompt of ['One.', 'Two.', 'Three.']) await session.prompt(prompt).result;
-    const before = session.messages.length;
-    const compacting = session.compact({ instructions: 'Mind it.' }).catch((error: unknown) => error);
-    await asked.promise;
-    if (verb === 'abort') await session.abort('Enough.');
-    else await session.close({ abort: true });
-    expect(await compacting).toMatchObject({ code: 'not_compacted' });
-    expect(session.messages).toHaveLength(before);
-    const failed = (await logOf(journal, session.id)).filter(({ type }) => type === 'compaction_failed');
-    expect(failed).toMatchObject([{ reason: 'interrupted' }]);
-    if (verb === 'abort') expect((await session.prompt('Four.').result).status).toBe('completed');
+
+    it('a cancellation counts after a crash, too: no summary is asked for', async () => {
+      const { agent, journal, session } = await waiting();
+      await session.close();
+      await journal.post(session.id, { type: 'compact', instructions: 'Mind it.' }, 'key-1', 1);
+      await journal.post(session.id, { type: 'cancel' }, 'key-2', 1);
+      const reopened = await openSession(agent, session.id, { journal });
+      const before = reopened.messages.length;
+      expect((await reopened.prompt('Four.').result).status).toBe('completed');
+      expect(reopened.messages).toHaveLength(before + 2);
+      expect((await logOf(journal, session.id)).some(({ type }) => type === 'compacted')).toBe(false);
+    });
+
+    it('an abort of another handle ends it', async () => {
+      const { agent, journal, session, asked, compact } = await waiting();
+      const compacting = compact();
+      await asked;
+      const other = await openSession(agent, session.id, { journal });
+      await other.abort();
+      expect(await compacting).toMatchObject({ code: 'not_compacted' });
+    });
   });
 
   it('C6: an abort while the summary is being written ends the run, with the context as it was', async () => {

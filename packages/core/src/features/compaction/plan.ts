@@ -34,7 +34,11 @@ export function gateCompaction(
 
 /** Somebody wants the view smaller while no run is open. */
 export const planIdleCompaction = (state: SessionState, agent: Agent, entry: InboxEntry, now: number): Step | null =>
-  entry.input.type === 'compact' ? onWish(state, agent, entry, now) : null;
+  entry.input.type !== 'compact'
+    ? null
+    : entry.cancelled
+      ? { type: 'record', events: [rejectInput(entry, now, 'The compaction was interrupted.')] }
+      : onWish(state, agent, entry, now);
 
 function onWish(state: SessionState, agent: Agent, entry: InboxEntry, now: number, turn?: TurnState): Step {
   const asked = askFirst(state, agent, 'manual', { entry, ...(turn ? { turn } : {}) });

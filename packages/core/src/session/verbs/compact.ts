@@ -13,27 +13,36 @@ export async function compactSession(parts: SessionParts, instructions: string |
   return resultOf(parts.active ? await duringRun(parts, input) : await whileIdle(parts, input));
 }
 
-function whileIdle(parts: SessionParts, input: SessionInput): Promise<Outcome | null> {
-  return inTurn(parts, async () => {
-    await foldNews(parts);
-    if (hasWork(parts)) {
-      throw new TreadleError('run_active', 'A run of this session is open. Resume it or abort() it first.');
-    }
-    let inputSeq = 0;
-    const begin = async (): Promise<void> => {
-      inputSeq = (await parts.post(input)).seq;
-    };
-    parts.isCompacting = true;
-    try {
-      await driveHere(parts, begin, CLOSED_INPUT);
-    } finally {
-      parts.isCompacting = false;
-    }
-    for await (const event of parts.journal.read(parts.state.sessionId, inputSeq)) {
-      if (isOutcome(event, inputSeq)) return event;
-    }
-    return null;
-  });
+async function whileIdle(parts: SessionParts, input: SessionInput): Promise<Outcome | null> {
+  const compacting = (parts.compacting ??= { count: 0, isAborted: false });
+  compacting.count += 1;
+  try {
+    return await inTurn(parts, () => compactNow(parts, input, compacting));
+  } finally {
+    compacting.count -= 1;
+    if (compacting.count === 0) parts.compacting = null;
+  }
+}
+
+async function compactNow(
+  parts: SessionParts,
+  input: SessionInput,
+  compacting: { readonly isAborted: boolean },
+): Promise<Outcome | null> {
+  await foldNews(parts);
+  if (hasWork(parts)) {
+    throw new TreadleError('run_active', 'A run of this session is open. Resume it or abort() it first.');
+  }
+  let inputSeq = 0;
+  const begin = async (): Promise<void> => {
+    if (compacting.isAborted) throw new TreadleError('not_compacted', 'The compaction was interrupted.');
+    inputSeq = (await parts.post(input)).seq;
+  };
+  await driveHere(parts, begin, CLOSED_INPUT);
+  for await (const event of parts.journal.read(parts.state.sessionId, inputSeq)) {
+    if (isOutcome(event, inputSeq)) return event;
+  }
+  return null;
 }
 
 async function duringRun(parts: SessionParts, input: SessionInput): Promise<Outcome | null> {
