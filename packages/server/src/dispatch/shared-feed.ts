@@ -244,13 +244,15 @@ function listOf<Value>(value: unknown, is: (one: unknown) => one is Value): read
   return Array.isArray(value) ? value.filter(is) : [];
 }
 
+const partsOf = (one: unknown): readonly unknown[] => (Array.isArray(one) ? (one as unknown[]) : []);
+
 function isWant(one: unknown): one is Want {
-  const [sessionId, from, last]: readonly unknown[] = Array.isArray(one) ? one : [];
+  const [sessionId, from, last] = partsOf(one);
   return typeof sessionId === 'string' && (from === null || typeof from === 'string') && Number.isInteger(last);
 }
 
 function isTold(one: unknown): one is Told {
-  const [sessionId, number, events, whole]: readonly unknown[] = Array.isArray(one) ? one : [];
+  const [sessionId, number, events, whole] = partsOf(one);
   const isNamed = typeof sessionId === 'string' && Number.isInteger(number) && typeof whole === 'boolean';
   return isNamed && Array.isArray(events) && events.every(isLive);
 }

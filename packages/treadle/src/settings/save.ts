@@ -4,7 +4,7 @@ import { builtInToolName } from '@treadle/core/names';
 import type { FileUpdate } from '@treadle/core/permissions';
 
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
 import type { CliIo } from '../cli/io.ts';
@@ -76,7 +76,8 @@ async function saveInFolder(
 /** A person's own rules are no part of the project: Git leaves their file alone. */
 async function ignoreLocal(folder: string): Promise<void> {
   const name = join(dirname(LOCAL_SETTINGS), '.gitignore');
-  if (existsSync(join(folder, name))) return;
+  // Also a link that leads nowhere is somebody's.
+  if (lstatSync(join(folder, name), { throwIfNoEntry: false })) return;
   // The rule is kept, whatever comes of this.
   await writeBelow(folder, name, `${basename(LOCAL_SETTINGS)}\n.gitignore\n`).catch(() => {});
 }

@@ -9,6 +9,8 @@ import { startInTerminal } from '../test-support/terminal-process.ts';
 
 const COUNT = 'How many files are in this folder?';
 const CREATE = 'Create notes/a.md with the text "hello"';
+/** A line answers a question once it has been there for a moment. */
+const seen = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 400));
 /** What isn't printable, but for the ends of lines. */
 // oxlint-disable-next-line eslint/no-control-regex -- these are what must not be there
 const MOVES = /[\u0000-\u0009\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
@@ -28,8 +30,10 @@ describe('19: a terminal that only prints', () => {
     await terminal.shows(/ turns? · /);
     terminal.type(`${CREATE}\n`);
     expect(await terminal.shows(/Number:$/)).toMatch(/\+hello[^]*1 {2}yes, once[^]*4 {2}no, and say why/);
+    await seen();
     terminal.type('x\n');
     await terminal.shows(/Press 1 to 4[^]*Number:$/);
+    await seen();
     terminal.type('1\n');
     await terminal.shows(/allowed by you[^]* turns? · [^]*^>$/m);
     expect(await readFile(join(folder.path, 'notes/a.md'), 'utf8')).toBe('hello');
@@ -60,6 +64,7 @@ describe('19: a terminal that only prints', () => {
     terminal.type('Run `sleep 5; echo rested`\n');
     await terminal.shows(/Number:$/);
     const before = terminal.emulator.raw().length;
+    await seen();
     terminal.type('1\n');
     await terminal.shows(/^ *rested$/m);
     const waited = terminal.emulator.raw().slice(before).split('exit code')[0] ?? '';

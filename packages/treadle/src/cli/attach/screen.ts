@@ -68,7 +68,7 @@ export async function attachedScreen(
   const commands = commandsIn(io.cwd);
   const host: TerminalHost = {
     ...machine,
-    ...(folder === null ? { preview: async () => null, about: async () => null } : {}),
+    ...(folder === null ? { keepsRules: false, preview: async () => null, about: async () => null } : {}),
     model: `session ${session.id}`,
     mode: ({ mode }) => mode ?? 'default',
     self,

@@ -19,8 +19,8 @@ export interface TerminalStore {
   settled(): Promise<void>;
 }
 
-/** A line that may have a key in it: it is kept nowhere. */
-const mayHoldKey = (text: string): boolean => /^\/login\s/.test(text);
+/** A line that may have a key in it, also of a command that is misspelt: it is kept nowhere. */
+const mayHoldKey = (text: string): boolean => /^\s*\/lo\w*[\s:]/i.test(text);
 
 /** @param home where the sessions are kept @param keeps false writes nothing */
 export function openStore(home: string, folder: string, keeps: boolean): TerminalStore {

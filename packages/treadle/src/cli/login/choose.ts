@@ -64,6 +64,8 @@ export async function askForLogin(asking: LoginAsking): Promise<boolean> {
   const offered = DEFAULTS.map(({ title, model }) => `${title} (${model})`);
   const choices = [...offered, 'another provider', 'the demo model: scripted replies to a few prompts, without a key'];
   let wrong = '';
+  // Before the choice: a key may be pasted right after it, and its question must be there by then.
+  await keyedProviders(io.env);
   for (;;) {
     const answer = await choose(asking, 'Which model should answer?', choices, wrong);
     if (answer === null) return false;

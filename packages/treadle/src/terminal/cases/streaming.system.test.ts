@@ -166,7 +166,7 @@ describe.concurrent('a small terminal', () => {
     await terminal.shows('no, and say why');
     const screen = (await terminal.emulator.screen()).join('\n');
     expect(screen).toMatch(
-      /more rows · Ctrl\+F[^]* 1 {2}yes, once[^]* 2 {2}yes, for this session[^]* 3 {2}yes, always[^]* 4 {2}no, and say why[^]*\n>/,
+      /more lines · Ctrl\+F[^]* 1 {2}yes, once[^]* 2 {2}yes, for this session[^]* 3 {2}yes, always[^]* 4 {2}no, and say why[^]*\n>/,
     );
     expect(await terminal.emulator.overlong()).toBe(0);
     terminal.type('\u0006');

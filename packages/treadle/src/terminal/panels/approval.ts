@@ -1,10 +1,9 @@
 import type { ApprovalExtras } from '@treadle/core/events';
 
-import { exactLine, exactText, plainLine } from '../../cli/asking/plain-text.ts';
-import { counted } from '../../cli/output/figures.ts';
-import { fit, wrap, wrapIndented } from '../screen/text.ts';
+import { exactLine } from '../../cli/asking/plain-text.ts';
+import { fit, wrapExactly } from '../screen/text.ts';
 import type { Theme } from '../screen/theme.ts';
-import { diffRows } from '../view/diff.ts';
+import { callRows, cut } from './call-rows.ts';
 import type { OpenQuestion } from '../view/state.ts';
 import type { Key, Panel } from './panel.ts';
 
@@ -22,6 +21,8 @@ export interface ApprovalOptions {
   /** The change that the call would make, as a unified diff; null where it isn't one. */
   readonly diff: string | null;
   answer(answer: Answer): void;
+  /** A rule can be kept for the folder. */
+  readonly keepsRules: boolean;
   /** Asks why not; null goes back to the menu. */
   askWhy(above: Panel['rows']): Promise<string | null>;
   /** Shows all of it. */
@@ -33,57 +34,34 @@ export interface ApprovalOptions {
 
 /** Rows that the call has at least; on a small screen, long choices are cut for them. */
 const CALL_ROWS = 4;
+/** Rows of the question. */
+const ASKED_ROWS = 4;
 
-/** Rows of what is to be known besides: Ctrl+F shows the call, and not this. */
+/** Rows of what is to be known besides. */
 const ABOUT_ROWS = 3;
 
 /** The menu of a call that waits for a person. A digit answers; nothing else does by accident. */
 export function approvalPanel(options: ApprovalOptions): Panel {
-  const { question, label, about, diff, answer, changed } = options;
+  const { question, about, answer, changed } = options;
   const suggestion = question.suggestions?.find((update) => update.type === 'addRules') ?? null;
   const rules = suggestion !== null && 'rules' in suggestion ? suggestion.rules.map(exactLine).join(', ') : '';
   const choices = [
     'yes, once',
-    ...(suggestion === null ? [] : [`yes, for this session: ${rules}`, `yes, always in this folder: ${rules}`]),
+    ...(suggestion === null ? [] : [`yes, for this session: ${rules}`]),
+    ...(suggestion === null || !options.keepsRules ? [] : [`yes, always in this folder: ${rules}`]),
     'no, and say why',
   ];
   /** None at first: Enter alone answers nothing. */
   let selected = -1;
   let hint = '';
 
-  const body = (columns: number, theme: Theme, most: number): string[] => {
-    if (diff !== null) return diffRows(diff, columns, theme, { most });
-    const rows = Object.entries(question.arguments).flatMap(([name, value]) => {
-      const text = exactText(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
-      const lines = text.split('\n').flatMap((line) => wrap(line, columns - 2));
-      return lines.length === 1 && lines[0] !== undefined && name.length + lines[0].length < columns - 4
-        ? [`${theme.dim(`${exactLine(name)}:`)} ${lines[0]}`]
-        : [theme.dim(`${exactLine(name)}:`), ...lines.map((line) => `  ${line}`)];
-    });
-    if (rows.length <= most) return rows;
-    // The end of a command tells as much as its beginning.
-    const shown = Math.max(0, most - 1);
-    const end = Math.floor(shown / 3);
-    return [
-      ...rows.slice(0, shown - end),
-      theme.dim(`… ${counted(rows.length - shown, 'more row')} here, Ctrl+F shows all`),
-      ...rows.slice(rows.length - end),
-    ];
-  };
+  /** What of the menu is not on the screen: it is looked at before anything is allowed. */
+  let hidden: 'call' | 'rule' | null = null;
+  let hasLooked = false;
 
-  const headRows = (columns: number, theme: Theme): string[] => {
-    const path = question.arguments['path'];
-    const head = [label, ...(diff !== null && typeof path === 'string' ? [exactLine(path)] : [])].join(' · ');
-    return wrap(theme.bold(plainLine(head, 1000)), columns);
-  };
-
-  /** The call: what it is, and what it would do. */
-  const call: Panel['rows'] = (columns, most, theme) => {
-    const all = headRows(columns, theme);
-    const shown = Math.max(1, Math.floor(most / 2));
-    const head = all.length <= shown ? all : [...all.slice(0, shown - 1), theme.dim('… Ctrl+F shows all')];
-    return [...head, ...body(columns - 2, theme, Math.max(1, most - head.length)).map((row) => `  ${row}`)];
-  };
+  const call: Panel['rows'] = (columns, most, theme) => callRows(options, columns, most, theme);
+  const warned = (text: string, columns: number, most: number, theme: Theme): string[] =>
+    cut(wrapExactly(exactLine(text), columns), most, theme, 0).map((row) => theme.warn(row));
 
   function choose(index: number): void {
     const isNo = index === choices.length - 1;
@@ -98,6 +76,11 @@ export function approvalPanel(options: ApprovalOptions): Panel {
       });
       return;
     }
+    if (!hasLooked && (hidden === 'call' || (hidden === 'rule' && index > 0))) {
+      hint = `The ${hidden} is not all here: Ctrl+F shows it. Then answer.`;
+      changed();
+      return;
+    }
     const destination = index === 1 ? 'session' : 'localSettings';
     const updates =
       index === 0 || suggestion === null ? {} : { updatedPermissions: [{ ...suggestion, destination } as const] };
@@ -106,33 +89,33 @@ export function approvalPanel(options: ApprovalOptions): Panel {
 
   return {
     rows(columns, most, theme) {
-      const asked = wrap(theme.warn(exactLine(question.question)), columns);
       const told = [
-        ...asked,
-        ...(about === null ? [] : wrap(theme.warn(exactLine(about)), columns).slice(0, ABOUT_ROWS)),
+        ...warned(question.question, columns, ASKED_ROWS, theme),
+        ...(about === null ? [] : warned(about, columns, ABOUT_ROWS, theme)),
       ];
-      const marks = choices.map((_, index) =>
-        index === selected ? theme.accent(`❯ ${index + 1}  `) : `  ${index + 1}  `,
-      );
-      const whole = choices.flatMap((text, index) => wrapIndented(marks[index] ?? '', text, columns));
-      const menu =
-        most - whole.length - told.length >= CALL_ROWS
-          ? whole
-          : choices.map((text, index) => fit(`${marks[index] ?? ''}${text}`, columns));
+      const whole = choices.map((text) => wrapExactly(text, columns - 5));
+      const fits = most - whole.flat().length - told.length - 1 >= CALL_ROWS;
+      const menu = whole.flatMap((rows, index) => {
+        const mark = index === selected ? theme.accent(`❯ ${index + 1}  `) : `  ${index + 1}  `;
+        const first = rows.length === 1 || fits ? (rows[0] ?? '') : `${(rows[0] ?? '').slice(0, -1)}…`;
+        return [`${mark}${first}`, ...(fits ? rows.slice(1).map((row) => `     ${row}`) : [])];
+      });
       const below = [...menu, ...(hint === '' ? [] : [theme.warn(fit(hint, columns))])];
-      return [
-        ...call(columns, Math.max(1, most - below.length - told.length), theme),
-        ...told.slice(0, Math.max(1, most - below.length - 1)),
-        ...below,
-      ];
+      const room = most - below.length;
+      const shownTold = told.slice(0, Math.max(room < 2 ? 0 : 1, room - 2));
+      const left = room - shownTold.length;
+      hidden = left < 2 ? 'call' : !fits && whole.some((rows) => rows.length > 1) ? 'rule' : null;
+      return [...(left < 1 ? [] : call(columns, left, theme)), ...shownTold, ...below];
     },
     key({ name, sequence }: Key) {
       if (name === 'ctrl+f') {
+        hasLooked = true;
+        hint = '';
+        const said = [question.question, ...(about === null ? [] : [about]), ...choices];
         options.showAll((columns, theme) => [
-          ...headRows(columns, theme),
-          ...body(columns, theme, Infinity),
+          ...call(columns, Infinity, theme),
           '',
-          ...[exactLine(question.question), ...choices].flatMap((line) => wrap(line, columns)),
+          ...said.flatMap((line) => wrapExactly(exactLine(line), columns)),
         ]);
         return true;
       }
@@ -142,11 +125,10 @@ export function approvalPanel(options: ApprovalOptions): Panel {
         choose(digit - 1);
         return true;
       }
-      if (name === 'up' || name === 'down') {
-        selected =
-          name === 'down'
-            ? (selected + 1) % choices.length
-            : (Math.max(selected, 0) + choices.length - 1) % choices.length;
+      // Up alone is for earlier prompts.
+      if (name === 'down' || (name === 'up' && selected !== -1)) {
+        const next = name === 'down' ? selected + 1 : selected - 1;
+        selected = (next + choices.length) % choices.length;
         changed();
         return true;
       }

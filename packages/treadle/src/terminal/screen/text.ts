@@ -12,6 +12,26 @@ export function wrap(text: string, columns: number): string[] {
   return wrapTextWithAnsi(untabbed(text), Math.max(1, columns));
 }
 
+/**
+ * Breaks a text that somebody decides on: no space is dropped at a break, and no terminal needs more columns for a row. Each
+ * character counts by itself, and a mark takes a column too: terminals differ in what they put together.
+ */
+export function wrapExactly(text: string, columns: number): string[] {
+  const rows: string[] = [];
+  let row = '';
+  let width = 0;
+  for (const character of untabbed(text)) {
+    const taken = Math.max(1, widthOf(character));
+    if (width + taken > columns && row !== '') {
+      rows.push(row);
+      [row, width] = ['', 0];
+    }
+    row += character;
+    width += taken;
+  }
+  return [...rows, row];
+}
+
 /** Breaks text into rows, all but the first with so many spaces before them. */
 export function wrapIndented(first: string, text: string, columns: number): string[] {
   const indent = widthOf(first);

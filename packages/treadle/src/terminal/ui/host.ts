@@ -84,6 +84,8 @@ export interface TerminalHost {
   readonly self: string | null;
   /** Milliseconds since 1970. Answers before then are the user's own where nobody else is named. */
   readonly since?: number;
+  /** False where no rule can be kept for the folder. Default true. */
+  readonly keepsRules?: boolean;
   /** What to do when a session that is driven elsewhere says nothing; absent for one that is driven here. */
   readonly onSilence?: string;
   /** A tool's name for people. */

@@ -38,7 +38,11 @@ export function createPanels(parts: {
   const { device, changed } = parts;
   let open: OpenPanel | null = null;
   let keyAt = 0;
+  let answeredAt = -Infinity;
   let last: Promise<unknown> = Promise.resolve();
+
+  /** It belongs to what the user has just answered: nobody is in the middle of something else. */
+  const goesOn = (): boolean => device.now() - answeredAt < PAUSE_MS;
 
   async function pause(): Promise<void> {
     for (let wait = 1; wait > 0; wait = keyAt + (parts.hasDraft() ? DRAFT_PAUSE_MS : PAUSE_MS) - device.now())
@@ -48,13 +52,14 @@ export function createPanels(parts: {
   /** Opens a panel after those before it. */
   async function answered<Value>(
     panelFor: (done: (value: Value | null) => void) => Panel,
-    { until, isAsked = false }: Pick<AskOptions, 'until' | 'isAsked'>,
+    { until, isAsked = false, isSecret = false }: Pick<AskOptions, 'until' | 'isAsked' | 'isSecret'>,
   ): Promise<Value | null> {
     let isGone = false;
+    const isNext = isSecret && goesOn();
     void until?.then(() => {
       isGone = true;
     });
-    if (isAsked) await pause();
+    if (isAsked && !isNext) await pause();
     const show = (): Promise<Value | null> =>
       new Promise((resolve) => {
         if (isGone) {
@@ -63,6 +68,7 @@ export function createPanels(parts: {
         }
         const panel = panelFor((value) => {
           if (open?.panel !== panel) return;
+          if (value !== null) answeredAt = device.now();
           open = null;
           changed();
           resolve(value);
@@ -72,7 +78,7 @@ export function createPanels(parts: {
           history: [],
           changed,
         });
-        open = { panel, input, since: device.now(), isSettled: !isAsked };
+        open = { panel, input, since: device.now(), isSettled: !isAsked || isNext };
         changed();
         void until?.then(() => panel.close());
       });
@@ -85,7 +91,8 @@ export function createPanels(parts: {
   function takes(one: OpenPanel): boolean {
     const quietSince = Math.max(one.since, keyAt);
     keyAt = device.now();
-    one.isSettled ||= keyAt - quietSince >= PAUSE_MS;
+    // A secret goes nowhere else.
+    one.isSettled ||= one.panel.isSecret === true || keyAt - quietSince >= PAUSE_MS;
     return one.isSettled;
   }
 
@@ -93,6 +100,7 @@ export function createPanels(parts: {
     ask: (question, { label = '> ', until, isAsked = false, ...how } = {}) =>
       answered<string>((done) => linePanel({ question, label, ...how }, done), {
         isAsked,
+        ...(how.isSecret === true && { isSecret: true }),
         ...(until && { until }),
       }),
     pick: (title, items, how = {}) => answered((done) => pickerPanel(title, items, done, how.isNumbered), how),

@@ -10,9 +10,11 @@ import { openPlain } from './plain.ts';
 /** Lines that a test types, one after the other; each is read before the next is. */
 function world({ isCutOff = false, events = (async function* () {})() as AsyncIterable<TreadleEvent> } = {}) {
   const [posted, written, due]: [string[], string[], (() => void)[]] = [[], [], []];
+  let time = 0;
   const device = (lines: AsyncIterable<string>) => ({
     write: (text: string) => void written.push(text),
-    now: () => 0,
+    // Each line comes when the question has been there for a while.
+    now: () => (time += 400),
     lines,
     echoes: true,
     after: (_: number, fn: () => void) => void due.push(fn),

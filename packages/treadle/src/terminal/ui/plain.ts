@@ -160,7 +160,8 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
     },
     mayAnswer: () => device.now() >= staleUntil,
     show(next) {
-      if (questionPanel && next === null && !isAnswering) staleUntil = device.now() + SEEN_MS;
+      // What is piped in is not typed for something else.
+      if (device.echoes && !isAnswering) staleUntil = device.now() + SEEN_MS;
       questionPanel = next;
       if (next) showPanel(next);
     },

@@ -25,6 +25,51 @@ export interface QuestionsParts {
   changed(): void;
 }
 
+/** Milliseconds that a menu must be on the screen before a digit answers it; more after a line that was being typed. */
+const SETTLED_MS = 300;
+const SENTENCE_MS = 1500;
+/** The first byte of a key that has several. */
+const ESCAPE = 0x1b;
+
+/** Whether a digit may be an answer: the menu was there to be read, and the key is meant for it. */
+export interface AnswerGate {
+  readonly isOpen: boolean;
+  /** Another menu is to be drawn. */
+  changed(): void;
+  /** It is on the screen. */
+  drawn(): void;
+  /** A key was for something else. @param isSentence a line whose end may be taken for an answer */
+  typed(isSentence?: boolean): void;
+  /** Several keys that are read at once are a text. */
+  read(bytes: Uint8Array): void;
+}
+
+export function answerGate(now: () => number): AnswerGate {
+  /** Infinity while the menu has not been drawn. */
+  let from = 0;
+  /** A line was being typed that may go on. */
+  let sentenceUntil = 0;
+  let isOneKey = true;
+  return {
+    get isOpen() {
+      return isOneKey && now() >= from;
+    },
+    changed() {
+      from = Infinity;
+    },
+    drawn() {
+      if (from === Infinity) from = Math.max(now() + SETTLED_MS, sentenceUntil);
+    },
+    typed(isSentence = false) {
+      sentenceUntil = isSentence ? now() + SENTENCE_MS : 0;
+      if (from !== Infinity) from = now() + (isSentence ? SENTENCE_MS : SETTLED_MS);
+    },
+    read(bytes) {
+      isOneKey = bytes.length === 1 || bytes[0] === ESCAPE;
+    },
+  };
+}
+
 /** Puts to the user what the session waits for, and takes it away when somebody else has answered. */
 export interface Questions {
   /** The session is where `state` says. */
@@ -121,6 +166,7 @@ export function createQuestions(parts: QuestionsParts): Questions {
         label: host.label(question.toolName),
         about,
         diff,
+        keepsRules: host.keepsRules ?? true,
         mayAnswer: parts.mayAnswer,
         changed,
         askWhy: (above) =>

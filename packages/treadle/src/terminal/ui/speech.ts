@@ -18,7 +18,7 @@ export interface Speech {
 
 /** Whose business a line is: a command of ours, the end, a command of the shell's, or the model's. */
 export function kindOf(text: string): 'command' | 'leave' | 'shell' | 'message' {
-  if (/^\/[\w:-]+(?:\s|$)/.test(text)) return 'command';
+  if (/^\s*\/[\w:-]+(?:\s|$)/.test(text)) return 'command';
   // As in a shell.
   if (/^(?:exit|quit)\s*$/.test(text)) return 'leave';
   return text.startsWith('!') ? 'shell' : 'message';
@@ -76,7 +76,7 @@ export function createSpeech({
   isCutOff(): boolean;
 }): Speech {
   async function command(text: string): Promise<void> {
-    const [, name = '', rest = ''] = /^\/(\S+)\s*([^]*)$/.exec(text) ?? [];
+    const [, name = '', rest = ''] = /^\s*\/(\S+)\s*([^]*)$/.exec(text) ?? [];
     await host.ready;
     await opening;
     const all = host.commands();

@@ -21,13 +21,10 @@ import { createInputLine } from './input-line.ts';
 import { changesByItself, liveRows } from './live.ts';
 import { createModes } from './modes.ts';
 import { createPanels } from './panels.ts';
-import { createQuestions } from './questions.ts';
+import { answerGate, createQuestions } from './questions.ts';
 import { beginning, createScroll } from './scroll.ts';
 import { createShell } from './shell.ts';
 import { watchCompaction } from './speech.ts';
-
-/** Milliseconds that something must be on the screen before a digit answers it. */
-const SETTLED_MS = 300;
 
 /** An interactive session in a terminal. */
 export interface Terminal {
@@ -58,9 +55,9 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     if (block.type === 'markdown' && block.piece.type === 'code') loadHighlighting(() => schedule());
   });
   let questionPanel: Panel | null = null;
-  let panelSince = 0;
-  let draftThen = '';
-  let typedAt = 0;
+  const gate = answerGate(() => device.now());
+  /** A draft of an earlier session, as long as nobody has typed. */
+  let restored = '';
   let heardAt = device.now();
   const compaction = watchCompaction();
   let pager: Pager | null = null;
@@ -115,6 +112,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
       shell: shell.running,
     };
     screen.draw(rows, liveRows(state, local, device.rows, options()));
+    gate.drawn();
     frames.keepBeat(changesByItself(state, local));
   }
 
@@ -131,12 +129,6 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
   const panels = createPanels({ device, hasDraft: () => input.text !== '', changed: () => schedule() });
   const { ask, pick } = panels;
 
-  function settle(): void {
-    panelSince = device.now();
-    draftThen = input.text;
-    schedule();
-  }
-
   const questions = createQuestions({
     host,
     theme: () => modes.theme,
@@ -148,10 +140,11 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     changed: schedule,
     show(next) {
       questionPanel = next;
-      settle();
+      gate.changed();
+      schedule();
     },
-    mayAnswer: () =>
-      device.now() - Math.max(panelSince, typedAt) >= SETTLED_MS && (input.text === '' || input.text === draftThen),
+    // A digit in a draft is text.
+    mayAnswer: () => gate.isOpen && (input.text === '' || input.text === restored),
   });
 
   function page(title: string, rowsFor: (columns: number, theme: Theme) => readonly string[], atEnd = false): void {
@@ -256,7 +249,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     const draft = await host.loadDraft(next.id);
     if (draft && input.text === '') {
       input.restore(draft);
-      draftThen = input.text;
+      restored = input.text;
     }
     actions.offerResume(await next.isCutOff());
     schedule();
@@ -292,8 +285,13 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
       return;
     }
     hint = null;
+    const isLine = panels.open?.panel.submit !== undefined;
     const whose = panels.key(key);
-    if (whose === 'panel') return;
+    if (whose === 'panel') {
+      // A line that somebody types may be taken away by an answer elsewhere, and a menu come in its place.
+      gate.typed(isLine && panels.open !== null);
+      return;
+    }
     if (panels.open) {
       if (whose === 'terminal') actions.first(key);
       else drafting(key);
@@ -323,7 +321,8 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
   }
 
   function changedDraft(): void {
-    typedAt = device.now();
+    restored = '';
+    gate.typed();
     actions.drafted();
   }
 
@@ -337,7 +336,8 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     if (modes.answer(said)) return;
     if (said.type === 'paste') {
       if (pager || panels.paste(said.text) === 'panel') return draw();
-      typedAt = device.now();
+      restored = '';
+      gate.typed();
       actions.paste(said.text);
     } else if (said.type === 'key') pressed(said);
     draw();
@@ -347,7 +347,10 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
   let endKeys = (): void => {};
   function begin(): void {
     // First the keys: the answer to the question is one of them, and must not be shown.
-    endKeys = device.readKeys((bytes) => decoder.push(bytes));
+    endKeys = device.readKeys((bytes) => {
+      gate.read(bytes);
+      decoder.push(bytes);
+    });
     modes.begin();
   }
   const endResize = device.onResize(() => {

@@ -1,22 +1,35 @@
-import { plainText } from '../../cli/asking/plain-text.ts';
+import { exactText, plainText } from '../../cli/asking/plain-text.ts';
 import { counted } from '../../cli/output/figures.ts';
-import { wrap } from '../screen/text.ts';
+import { wrap, wrapExactly } from '../screen/text.ts';
 import type { Theme } from '../screen/theme.ts';
 
+export interface DiffOptions {
+  /** Rows at most. */
+  readonly most?: number;
+  /** The key that shows the rest. */
+  readonly key?: string;
+  /** Somebody decides on it: whatever doesn't show is an escape. */
+  readonly isExact?: boolean;
+}
+
 /** A unified diff, coloured; of a long one the beginning, how much more there is, and the key that shows it. */
-export function diffRows(
-  diff: string,
-  columns: number,
-  theme: Theme,
-  { most = Infinity, key = 'Ctrl+F' }: { readonly most?: number; readonly key?: string } = {},
-): string[] {
-  const lines = plainText(diff)
-    .split('\n')
-    .filter((line) => !line.startsWith('--- ') && !line.startsWith('+++ '));
-  const rows = lines.flatMap((line) => wrap(line, columns).map((row) => painted(row, line, theme)));
-  if (rows.length <= most) return rows;
-  const shown = Math.max(1, most - 1);
-  return [...rows.slice(0, shown), theme.dim(`… ${counted(rows.length - shown, 'more row')} · ${key} shows all`)];
+export function diffRows(diff: string, columns: number, theme: Theme, options: DiffOptions = {}): string[] {
+  const { most = Infinity, key = 'Ctrl+F', isExact = false } = options;
+  const all = diff.split('\n');
+  // Only the first two lines name the files: a changed line may look the same.
+  const lines = all[0]?.startsWith('--- ') && all[1]?.startsWith('+++ ') ? all.slice(2) : all;
+  const rows: string[] = [];
+  for (const [index, line] of lines.entries()) {
+    // What has no room takes no time.
+    const text = line.slice(0, most * columns);
+    const broken = isExact ? wrapExactly(exactText(text), columns) : wrap(plainText(text), columns);
+    rows.push(...broken.map((row) => painted(row, line, theme)));
+    const isLast = index === lines.length - 1;
+    if (rows.length < most || (rows.length === most && isLast)) continue;
+    const shown = rows.slice(0, Math.max(1, most - 1));
+    return [...shown, theme.dim(`… ${counted(lines.length - index, 'more line')} · ${key} shows all`)];
+  }
+  return rows;
 }
 
 function painted(row: string, line: string, theme: Theme): string {
