@@ -66,8 +66,9 @@ async function askOne(question: UserQuestion, place: string, asking: Asking): Pr
       text: plainLine(label, 60),
       about: plainLine(description, 200),
     }));
-    const at = await terminal.pick(title, [...items, { text: OTHER }], stopped);
+    const at = await terminal.pick(title, [...items, { text: OTHER }], stopped, true);
     if (at === null) return isStopped() ? 'stopped' : null;
+    if (typeof at === 'string') return { selected: [], other: at };
     const chosen = question.options[at];
     if (chosen) return { selected: [chosen.label] };
     const words = await terminal.ask(`${title}\n> `, stopped);

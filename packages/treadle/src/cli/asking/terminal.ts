@@ -13,8 +13,16 @@ export interface Terminal {
   forget?(): void;
   /** The same for a secret: nothing of what is typed is shown. */
   askSecret(question: string, until: Promise<unknown>): Promise<string | null>;
-  /** Lets the user choose from a list: its place there, or null. Absent where only lines are typed. */
-  pick?(title: string, items: readonly Choice[], until: Promise<unknown>): Promise<number | null>;
+  /**
+   * Lets the user choose from a list: its place there, or null. With `takesWords`, words that match nothing are an answer.
+   * Absent where only lines are typed.
+   */
+  pick?(
+    title: string,
+    items: readonly Choice[],
+    until: Promise<unknown>,
+    takesWords?: boolean,
+  ): Promise<number | string | null>;
 }
 
 /** Something to choose, and what is to be known of it. */

@@ -74,3 +74,20 @@ it('shows the text of a reply while another terminal streams it, and each piece 
   reading.type('And more\r');
   await reading.shows(/Another reply\.[^]*1 turn · [^]*1 turn · |1 turn · [^]*Another reply\./);
 });
+
+it('answers a question of the model from a second terminal', async () => {
+  const options = ['SQLite', 'Postgres'].map((label) => ({ label, description: `It is ${label}.` }));
+  const questions = [{ question: 'Which database?', header: 'Database', options }];
+  await using world = await terminalWorld([{ toolCalls: [{ name: 'ask_user', arguments: { questions } }] }, 'Done.']);
+  const driving = world.open();
+  await driving.shows(STATUS);
+  driving.type('Set it up\r');
+  await driving.shows('2  Postgres');
+  const started = (await world.log()).find((event) => event.type === 'run_started');
+  const reading = world.open(['attach', started?.runId.split('.')[0] ?? '']);
+  await reading.shows('2  Postgres');
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  reading.type('2');
+  await reading.shows(/Which database\? · Postgres[^]*Done\./);
+  expect(await driving.shows(/Which database\? · Postgres[^]*Done\./)).not.toContain('❯ 1  SQLite');
+});

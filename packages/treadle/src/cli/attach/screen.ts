@@ -41,6 +41,7 @@ const TYPED: ReadonlySet<string> = new Set<TypedInput['type']>([
   'follow_up',
   'cancel',
   'approval_answer',
+  'client_tool_results',
   'clear_queue',
 ]);
 const isTyped = (input: SessionInput): input is TypedInput => TYPED.has(input.type);
@@ -69,6 +70,9 @@ export async function attachedScreen(
   const host: TerminalHost = {
     ...machine,
     ...(folder === null ? { keepsRules: false, preview: async () => null, about: async () => null } : {}),
+    // The terminal that drives the session has a draft of its own.
+    loadDraft: (id) => machine.loadDraft(`attached-${id}`),
+    saveDraft: (id, draft) => machine.saveDraft(`attached-${id}`, draft),
     model: `session ${session.id}`,
     mode: ({ mode }) => mode ?? 'default',
     self,

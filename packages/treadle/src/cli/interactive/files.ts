@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import process from 'node:process';
-import { promisify } from 'node:util';
+import { promisify, stripVTControlCharacters } from 'node:util';
 
 import { exactLine } from '../asking/plain-text.ts';
 
@@ -68,8 +68,10 @@ export function shellOutput(command: string, { folder, env, signal, shown }: She
     // A group of its own: what it starts is stopped with it.
     const child = spawn(env['SHELL'] ?? '/bin/sh', ['-c', command], { cwd: folder, stdio, env, detached: true });
     let text = '';
-    const all = (): string =>
-      text.length <= LONGEST ? text : `${text.slice(0, LONGEST / 2)}\n…\n${text.slice(-LONGEST / 2)}`;
+    const all = (): string => {
+      const plain = stripVTControlCharacters(text);
+      return plain.length <= LONGEST ? plain : `${plain.slice(0, LONGEST / 2)}\n…\n${plain.slice(-LONGEST / 2)}`;
+    };
     const take = (chunk: string): void => {
       if (text.length < MOST * 200) text += chunk;
       shown(all());

@@ -27,17 +27,18 @@ export function openStore(home: string, folder: string, keeps: boolean): Termina
   const file = join(home, 'history.jsonl');
   const drafts = join(home, 'drafts');
   let last: Promise<unknown> = Promise.resolve();
-  let pending: { readonly path: string; readonly draft: Draft } | null = null;
+  /** Drafts that are to be written, by their files. */
+  const pending = new Map<string, Draft>();
 
   /** One write after the other; a draft that was changed meanwhile is written once, as it is then. */
   function write(work: () => Promise<unknown>): void {
     if (keeps) last = last.then(work).catch(() => {});
   }
 
-  async function writeDraft(): Promise<void> {
-    if (pending === null) return;
-    const { path, draft } = pending;
-    pending = null;
+  async function writeDraft(path: string): Promise<void> {
+    const draft = pending.get(path);
+    pending.delete(path);
+    if (!draft) return;
     if (draft.text === '') {
       await rm(path, { force: true });
       return;
@@ -79,9 +80,10 @@ export function openStore(home: string, folder: string, keeps: boolean): Termina
       return { text: draft['text'], pastes: Object.fromEntries(texts) };
     },
     saveDraft(sessionId, draft) {
-      const isFirst = pending === null;
-      pending = { path: draftPath(sessionId), draft: mayHoldKey(draft.text) ? { text: '', pastes: {} } : draft };
-      if (isFirst) write(writeDraft);
+      const path = draftPath(sessionId);
+      const isFirst = !pending.has(path);
+      pending.set(path, mayHoldKey(draft.text) ? { text: '', pastes: {} } : draft);
+      if (isFirst) write(() => writeDraft(path));
     },
     async settled() {
       await last;

@@ -96,7 +96,7 @@ async function choose(
   if (terminal.pick) {
     const items = choices.map((text) => ({ text }));
     const at = await terminal.pick(question, items, stopped);
-    return at === null ? null : String(at + 1);
+    return typeof at === 'number' ? String(at + 1) : at;
   }
   const lines = choices.map((choice, index) => `  ${index + 1}  ${choice}\n`).join('');
   return (await terminal.ask(wrong === '' ? `${question}\n${lines}> ` : `${wrong}> `, stopped))?.trim() ?? null;
@@ -106,7 +106,7 @@ async function askProvider({ terminal, stopped, io }: LoginAsking): Promise<stri
   const names = (await keyedProviders(io.env)).map(({ name }) => name);
   if (terminal.pick) {
     const items = names.map((text) => ({ text }));
-    return names[(await terminal.pick('Which provider?', items, stopped)) ?? -1] ?? null;
+    return names[Number((await terminal.pick('Which provider?', items, stopped)) ?? -1)] ?? null;
   }
   return (await terminal.ask(`${names.join(', ')}\nWhich one? > `, stopped))?.trim() ?? null;
 }

@@ -53,6 +53,44 @@ describe.concurrent('what goes wrong, or takes its time', () => {
     expect(forbidden(attached.emulator.raw())).toEqual([]);
   });
 
+  it('takes a message back that nobody has answered', async ({ expect }) => {
+    await using world = await terminalWorld(['One.', 'Two.']);
+    const terminal = world.open();
+    await terminal.shows(STATUS);
+    terminal.type('First\r');
+    await terminal.shows(/1 turn · /);
+    const id = (await world.log()).find((event) => event.type === 'session_created')?.sessionId ?? '';
+    const attached = world.open(['attach', id]);
+    await attached.shows('One.');
+    terminal.type('\u0004');
+    await terminal.ended;
+    attached.type('Delete the branch\r');
+    await attached.shows('→ sent: Delete the branch');
+    const again = world.open(['-c']);
+    await again.shows('Esc takes it back.');
+    again.type(ESC);
+    await again.shows(/^> Delete the branch$/m);
+    again.type('\u0015Second\r');
+    await again.shows(/> Second[^]*Two\./);
+    expect(world.provider.requests).toHaveLength(2);
+  });
+
+  it('keeps no draft of a first prompt that was sent', async ({ expect }) => {
+    await using world = await terminalWorld(['One.', 'Two.']);
+    const terminal = world.open();
+    await terminal.shows(STATUS);
+    terminal.type('remove the old');
+    await wait(300);
+    terminal.type('\rand then');
+    await terminal.shows(/One\.[^]*> and then/);
+    terminal.type('\u0003\u0004');
+    await terminal.ended;
+    const again = world.open();
+    await again.shows(STATUS);
+    await wait(300);
+    expect((await again.emulator.lines()).join('\n')).not.toContain('remove the old');
+  });
+
   it('tells the model of plan mode, and nobody else', async ({ expect }) => {
     await using world = await terminalWorld(['A plan.', 'Done.']);
     const terminal = world.open();

@@ -11,16 +11,18 @@ export interface PickerItem<Value> {
 /**
  * A list to choose from: Up and Down, Enter; typing filters. `done` gets null when nothing was chosen.
  *
- * @param isNumbered a digit chooses at once, unless letters came before it
+ * @param how `isNumbered`: a digit chooses at once, unless letters came before it; `at`: the item that is chosen at first;
+ * `words`: what is typed and matches nothing is an answer, too
  */
 export function pickerPanel<Value>(
   title: string,
   items: readonly PickerItem<Value>[],
   done: (value: Value | null) => void,
-  isNumbered = false,
+  how: { readonly isNumbered?: boolean; readonly at?: number; words?(text: string): Value } = {},
 ): Panel {
+  const { isNumbered = false, words: valueOf } = how;
   let filter = '';
-  let at = 0;
+  let at = Math.max(0, how.at ?? 0);
   const found = (): readonly PickerItem<Value>[] => {
     const words = filter.toLowerCase().split(/\s+/);
     return items.filter(({ text, about = '' }) =>
@@ -48,7 +50,7 @@ export function pickerPanel<Value>(
           : [fit(`${theme.accent('❯ ')}${theme.accent(line)}`, columns)];
       });
       const more = rows.length > room ? ` · ${at + 1} of ${rows.length}` : '';
-      const none = rows.length === 0 ? ['  nothing matches'] : [];
+      const none = rows.length > 0 ? [] : [valueOf ? '  Enter answers with these words' : '  nothing matches'];
       return [
         ...head.slice(-Math.max(1, most - 3)),
         ...shown,
@@ -63,6 +65,7 @@ export function pickerPanel<Value>(
         // What matches nothing is not an answer.
         const chosen = found()[at];
         if (chosen) done(chosen.value);
+        else if (valueOf && filter.trim() !== '') done(valueOf(filter.trim()));
       } else if (isNumbered && filter === '' && /^[1-9]$/.test(sequence)) {
         const chosen = items[Number(sequence) - 1];
         if (chosen) done(chosen.value);

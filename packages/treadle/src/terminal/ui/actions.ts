@@ -152,6 +152,13 @@ export function createActions(parts: ActionsParts): Actions {
 
   function escape(): void {
     if (shell.stop() || takeEarly()) return;
+    const { sent } = state();
+    if (isCutOff() && !isRunning()) {
+      cutOff = false;
+      ui.setDraft([...sent.map(({ text }) => text), input.text].filter((text) => text !== '').join('\n'));
+      void post({ type: 'cancel', reason: 'Taken back by the user.' });
+      return;
+    }
     if (isRunning()) {
       // Nothing else goes on: who only means to leave something with Esc ends no task.
       if (isWaitingForTasks(state()) && !again('escape', AGAIN_MS))
@@ -185,6 +192,8 @@ export function createActions(parts: ActionsParts): Actions {
     const shown = input.text;
     const text = input.take();
     const isAnother = isCutOff();
+    // Before the session has a name: what was written for the folder goes.
+    saveDraft();
     if (kindOf(text) === 'message') cutOff = false;
     stash = null;
     host.remember(shown);

@@ -22,9 +22,13 @@ export interface AskOptions {
 }
 
 /** How something is chosen. */
-export interface PickOptions extends Pick<AskOptions, 'until' | 'isAsked'> {
+export interface PickOptions<Value> extends Pick<AskOptions, 'until' | 'isAsked'> {
   /** A digit chooses at once, unless letters came before it. */
   readonly isNumbered?: boolean;
+  /** The item that Enter alone chooses. Default the first. */
+  readonly at?: number;
+  /** Words that match nothing are an answer: this one. */
+  words?(text: string): Value;
 }
 
 /** What a command can do with the terminal. */
@@ -44,7 +48,7 @@ export interface TerminalUi {
   /** All of the session, from its log, or one result by its number. */
   transcript(number?: number): void;
   /** Null when nothing was chosen. */
-  pick<Value>(title: string, items: readonly PickerItem<Value>[], how?: PickOptions): Promise<Value | null>;
+  pick<Value>(title: string, items: readonly PickerItem<Value>[], how?: PickOptions<Value>): Promise<Value | null>;
   /** Null when there was no answer. */
   ask(question: string, how?: AskOptions): Promise<string | null>;
   setDraft(text: string): void;

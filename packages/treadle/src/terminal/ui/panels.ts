@@ -15,6 +15,8 @@ interface OpenPanel {
   readonly panel: Panel;
   readonly input: InputLine;
   readonly since: number;
+  /** It follows an answer of the user's: nobody is typing anything else. */
+  readonly isNext: boolean;
   /** False while keys may be meant for the draft: the session has opened it, and not the user. */
   isSettled: boolean;
 }
@@ -52,10 +54,10 @@ export function createPanels(parts: {
   /** Opens a panel after those before it. */
   async function answered<Value>(
     panelFor: (done: (value: Value | null) => void) => Panel,
-    { until, isAsked = false, isSecret = false }: Pick<AskOptions, 'until' | 'isAsked' | 'isSecret'>,
+    { until, isAsked = false }: Pick<AskOptions, 'until' | 'isAsked'>,
   ): Promise<Value | null> {
     let isGone = false;
-    const isNext = isSecret && goesOn();
+    const isNext = isAsked && goesOn();
     void until?.then(() => {
       isGone = true;
     });
@@ -78,7 +80,13 @@ export function createPanels(parts: {
           history: [],
           changed,
         });
-        open = { panel, input, since: device.now(), isSettled: !isAsked || isNext };
+        open = {
+          panel,
+          input,
+          since: device.now(),
+          isNext,
+          isSettled: !isAsked || (isNext && panel.submit !== undefined),
+        };
         changed();
         void until?.then(() => panel.close());
       });
@@ -100,10 +108,9 @@ export function createPanels(parts: {
     ask: (question, { label = '> ', until, isAsked = false, ...how } = {}) =>
       answered<string>((done) => linePanel({ question, label, ...how }, done), {
         isAsked,
-        ...(how.isSecret === true && { isSecret: true }),
         ...(until && { until }),
       }),
-    pick: (title, items, how = {}) => answered((done) => pickerPanel(title, items, done, how.isNumbered), how),
+    pick: (title, items, how = {}) => answered((done) => pickerPanel(title, items, done, how), how),
     get open() {
       return open;
     },
@@ -112,7 +119,8 @@ export function createPanels(parts: {
         keyAt = device.now();
         return 'terminal';
       }
-      if (!takes(open)) return 'draft';
+      // A key that was pressed twice answers no second list.
+      if (!takes(open)) return open.isNext ? 'panel' : 'draft';
       const { panel, input } = open;
       const { name } = key;
       if (name === 'ctrl+z' || name === 'ctrl+o' || (name === 'ctrl+d' && input.text === '')) return 'terminal';

@@ -116,10 +116,11 @@ export function createQuestions(parts: QuestionsParts): Questions {
         ask: (question, until) => askLine(question, until, false),
         askSecret: (question, until) => askLine(question, until, true),
         ...(pick && {
-          pick(title, items, until) {
+          pick(title, items, until, takesWords = false) {
             // The list has room for the beginning only.
             if (title.length > LONG_TITLE) parts.print(title);
-            return pick(title, numbered(items), {
+            return pick<number | string>(title, numbered(items), {
+              ...(takesWords && { words: (text) => text }),
               until: Promise.race([until, promise]),
               isAsked: true,
               isNumbered: true,

@@ -130,6 +130,7 @@ export function createSpeech({
   /** What commands have put out stands behind the message: the first text is what the session is called. */
   async function message(text: string, kind: SaidAs): Promise<void> {
     if (!(await isWanted(text))) return;
+    if (shell.running) notice('Your command still runs: a later message tells its output.');
     const said = await host.content(text);
     const told = shell.take();
     const content = [...said, ...told, ...modeNotes(ui.mode)];

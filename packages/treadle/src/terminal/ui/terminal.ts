@@ -26,6 +26,8 @@ import { beginning, createScroll } from './scroll.ts';
 import { createShell } from './shell.ts';
 import { watchCompaction } from './speech.ts';
 
+const ASIDE = 'What you type goes to your draft. Ctrl+C puts it aside; then answer.';
+
 /** An interactive session in a terminal. */
 export interface Terminal {
   /** The exit code, when the user has left. */
@@ -141,6 +143,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     show(next) {
       questionPanel = next;
       gate.changed();
+      if (next && input.text !== '' && input.text !== restored) hint = ASIDE;
       schedule();
     },
     // A digit in a draft is text.
@@ -307,8 +310,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     const { text } = input;
     if (!actions.first(key) && !input.key(key)) actions.last(key);
     if (input.text === text) return;
-    if (open && input.text !== '' && questions.isOpen)
-      hint = 'This goes to your draft. Ctrl+C puts it aside; then answer.';
+    if (open && input.text !== '' && questions.isOpen) hint = ASIDE;
     changedDraft();
   }
 

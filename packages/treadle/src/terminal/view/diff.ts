@@ -15,21 +15,24 @@ export interface DiffOptions {
 /** A unified diff, coloured; of a long one the beginning, how much more there is, and the key that shows it. */
 export function diffRows(diff: string, columns: number, theme: Theme, options: DiffOptions = {}): string[] {
   const { most = Infinity, key = 'Ctrl+F', isExact = false } = options;
-  const all = diff.split('\n');
+  const all = diff.replace(/\n$/, '').split('\n');
   // Only the first two lines name the files: a changed line may look the same.
   const lines = all[0]?.startsWith('--- ') && all[1]?.startsWith('+++ ') ? all.slice(2) : all;
-  const rows: string[] = [];
-  for (const [index, line] of lines.entries()) {
+  // Where not all fits, the change counts for more than what is around it.
+  const kept = lines.length <= most ? lines : lines.filter((line) => !line.startsWith(' '));
+  const rows: { readonly row: string; readonly index: number }[] = [];
+  for (const [index, line] of kept.entries()) {
+    if (rows.length > most) break;
     // What has no room takes no time.
     const text = line.slice(0, most * columns);
     const broken = isExact ? wrapExactly(exactText(text), columns) : wrap(plainText(text), columns);
-    rows.push(...broken.map((row) => painted(row, line, theme)));
-    const isLast = index === lines.length - 1;
-    if (rows.length < most || (rows.length === most && isLast)) continue;
-    const shown = rows.slice(0, Math.max(1, most - 1));
-    return [...shown, theme.dim(`… ${counted(lines.length - index, 'more line')} · ${key} shows all`)];
+    rows.push(...broken.map((row) => ({ row: painted(row, line, theme), index })));
   }
-  return rows;
+  if (rows.length <= most && kept === lines) return rows.map(({ row }) => row);
+  const shown = rows.slice(0, Math.max(1, most - 1));
+  const isWhole = rows[shown.length]?.index !== shown.at(-1)?.index;
+  const left = lines.length - (shown.at(-1)?.index ?? 0) - (isWhole ? 1 : 0);
+  return [...shown.map(({ row }) => row), theme.dim(`… ${counted(left, 'more line')} · ${key} shows all`)];
 }
 
 function painted(row: string, line: string, theme: Theme): string {

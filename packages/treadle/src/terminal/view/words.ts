@@ -78,7 +78,7 @@ export function answerWords(
 export const offerWords = (isRun: boolean): string =>
   isRun
     ? 'The run broke off. Enter goes on with it; a message begins another one.'
-    : 'Nobody has answered this message. Enter gets its answer; a new message is answered after it.';
+    : 'Nobody has answered this message. Enter gets its answer, Esc takes it back.';
 
 export function failedWords({ error, retry }: EventOf<'attempt_failed'>): string {
   return `The model's call failed and is tried again in ${duration(retry?.delayMs ?? 0)}: ${plainLine(error.message, 300)}`;

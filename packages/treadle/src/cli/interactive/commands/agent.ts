@@ -45,7 +45,11 @@ export function agentCommands(bench: Workbench): readonly SlashCommand[] {
         }
         const now = `${bench.definition.model.provider}/${bench.definition.model.id}`;
         const items = like.map((value) => ({ value, text: plainLine(value, 80), about: value === now ? 'now' : '' }));
-        const name = isName ? rest : like.length === 1 ? (like[0] ?? rest) : await ui.pick('Models', items);
+        const name = isName
+          ? rest
+          : like.length === 1
+            ? (like[0] ?? rest)
+            : await ui.pick('Models', items, { at: like.indexOf(now) });
         if (name === null) return;
         const model = await bench.chosen.loadModel(name);
         bench.definition = { ...bench.definition, model };
@@ -76,6 +80,7 @@ export function agentCommands(bench: Workbench): readonly SlashCommand[] {
           (await ui.pick(
             'Thinking',
             THINKING.map((value) => ({ value, text: value, about: value === bench.definition.thinking ? 'now' : '' })),
+            { at: THINKING.findIndex((value) => value === bench.definition.thinking) },
           ));
         if (level === null) return;
         bench.definition = { ...bench.definition, thinking: level };
