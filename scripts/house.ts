@@ -128,7 +128,7 @@ const LINES = {
   rows: 425,
   cluster: 1_270,
   skills: 520,
-  terminal: 5_870,
+  terminal: 5_920,
   stores: 1_230,
   plugins: 965,
   firstrun: 1_340,

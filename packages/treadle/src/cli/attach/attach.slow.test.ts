@@ -71,9 +71,9 @@ describe('two terminals at one session', () => {
     for (let index = 0; index < CALLS; index += 1) {
       // Each sees the question before anyone answers it.
       await Promise.all([run, reader].map((screen) => screen.shown(`command: echo ran >> effect-${index}\n`)));
+      // For so long a terminal takes no answer to a new question: it may be for the one before.
+      await new Promise<void>((resolve) => setTimeout(resolve, 350));
       if (index % 3 === 0) {
-        // For so long a terminal takes no answer after another one's: it may be for the question before.
-        await new Promise<void>((resolve) => setTimeout(resolve, 350));
         first.type('y');
         second.type('1');
         continue;

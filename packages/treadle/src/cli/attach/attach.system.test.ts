@@ -30,6 +30,8 @@ it('answers a question of an interactive session from a second terminal, and bot
   await driving.shows(/ turns · /);
   expect(existsSync(join(folder.path, 'notes/a.md'))).toBe(true);
 
+  // It knows by then that the run is over.
+  await reading.shows(/ turns · /);
   reading.type('How many files are in this folder?\r');
   await driving.shows(/anna at another terminal \(process \d+\):\n> How many files/);
   await reading.shows(/> How many files[^]* turns? · /);
@@ -75,7 +77,7 @@ it('shows the text of a reply while another terminal streams it, and each piece 
   await reading.shows(/Another reply\.[^]*1 turn · [^]*1 turn · |1 turn · [^]*Another reply\./);
 });
 
-it('answers a question of the model from a second terminal', async () => {
+it('leaves a question of the model to the terminal that drives the session', async () => {
   const options = ['SQLite', 'Postgres'].map((label) => ({ label, description: `It is ${label}.` }));
   const questions = [{ question: 'Which database?', header: 'Database', options }];
   await using world = await terminalWorld([{ toolCalls: [{ name: 'ask_user', arguments: { questions } }] }, 'Done.']);
@@ -84,10 +86,13 @@ it('answers a question of the model from a second terminal', async () => {
   driving.type('Set it up\r');
   await driving.shows('2  Postgres');
   const started = (await world.log()).find((event) => event.type === 'run_started');
-  const reading = world.open(['attach', started?.runId.split('.')[0] ?? '']);
-  await reading.shows('2  Postgres');
-  await new Promise((resolve) => setTimeout(resolve, 400));
-  reading.type('2');
-  await reading.shows(/Which database\? · Postgres[^]*Done\./);
-  expect(await driving.shows(/Which database\? · Postgres[^]*Done\./)).not.toContain('❯ 1  SQLite');
+  const id = started?.runId.split('.')[0] ?? '';
+  const [reading, plain] = [world.open(['attach', id]), world.open(['attach', id], { env: { ACCESSIBLE: '1' } })];
+  for (const one of [reading, plain]) {
+    expect(await one.shows('The terminal that drives the session answers this question.')).not.toContain('2  Postgres');
+    one.type('\u0004');
+    await one.ended;
+  }
+  driving.type('2');
+  await driving.shows(/Which database\? · Postgres[^]*Done\./);
 });

@@ -46,6 +46,8 @@ describe('treadle attach --server', () => {
     const stdin = Object.assign(new PassThrough(), { isTTY: true });
     const reader = startCli(w.argv, { env: w.env, stdin, isTTY: 'both' });
     await reader.shown('no, and say why');
+    // A line answers a question once it has been there for a moment.
+    await new Promise((resolve) => setTimeout(resolve, 400));
     stdin.write('1\n');
     await reader.shown('It is paid.');
     stdin.write('Thank you.\n');

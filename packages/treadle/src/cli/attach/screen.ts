@@ -41,7 +41,6 @@ const TYPED: ReadonlySet<string> = new Set<TypedInput['type']>([
   'follow_up',
   'cancel',
   'approval_answer',
-  'client_tool_results',
   'clear_queue',
 ]);
 const isTyped = (input: SessionInput): input is TypedInput => TYPED.has(input.type);

@@ -53,8 +53,6 @@ export function serverSession(
         return session.followUp(input.message.content);
       case 'cancel':
         return session.cancel(input.reason);
-      case 'client_tool_results':
-        throw new Error('Only the terminal that drives the session can answer this.');
       case 'clear_queue':
         throw new Error('What was queued at a server stays queued.');
       case 'approval_answer': {

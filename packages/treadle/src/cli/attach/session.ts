@@ -9,10 +9,7 @@ import { randomUUID } from 'node:crypto';
 /** What a person says to a session. */
 export type TypedInput = Extract<
   SessionInput,
-  {
-    readonly type:
-      'prompt' | 'steering' | 'follow_up' | 'cancel' | 'approval_answer' | 'client_tool_results' | 'clear_queue';
-  }
+  { readonly type: 'prompt' | 'steering' | 'follow_up' | 'cancel' | 'approval_answer' | 'clear_queue' }
 >;
 
 /** A session that another process drives: what happens in it, and a way to say something. */

@@ -79,11 +79,14 @@ export function localSession(session: Session, { journal, live, seq, fail }: Loc
         return;
       }
       case 'steering':
-        await session.steer(input.message.content);
+      case 'follow_up': {
+        const { content } = input.message;
+        // The run has ended since it was typed: nothing would deliver it.
+        if (session.activeRun === null && session.status === 'idle') drive(session.prompt(content));
+        else if (input.type === 'steering') await session.steer(content);
+        else await session.followUp(content);
         return;
-      case 'follow_up':
-        await session.followUp(input.message.content);
-        return;
+      }
       case 'approval_answer': {
         const { type: _, approvalId, decision, requestKey: __, ...said } = input;
         const run = session[decision](approvalId, said);

@@ -2,6 +2,7 @@ import type { JsonObject } from '@treadle/core';
 
 import { describe, expect, it } from 'vitest';
 
+import { widthOf } from '../screen/text.ts';
 import { themeNamed } from '../screen/theme.ts';
 import { approvalPanel } from './approval.ts';
 
@@ -91,6 +92,17 @@ describe('the call', () => {
     expect(Math.max(...wide.map((row) => [...row.trim()].length * 2))).toBeLessThanOrEqual(40);
     const marks = menuOf({ args: { command: `a${'\u0301'.repeat(4000)}` } }).rows(40, 20);
     expect(marks).toContain('more rows here');
+  });
+
+  it('says so where characters of two units have taken the place of its end', () => {
+    const diff = `@@ -0,0 +1 @@\n+"${'𝐀'.repeat(900)}";steal();\n`;
+    const shown = menuOf({ args: { path: 'a.js' }, diff }).rows(79, 24);
+    expect(shown).toMatch(/steal|more line/);
+  });
+
+  it('has no row that is wider than the screen', () => {
+    const args = Object.fromEntries(['a', 'b', 'c'].map((name) => [name, '漢'.repeat(36)]));
+    for (const row of menuOf({ args }).rows(79, 30).split('\n')) expect(widthOf(row)).toBeLessThanOrEqual(79);
   });
 
   it('says that there is more of a path than fits, and shows something of the change', () => {

@@ -104,7 +104,9 @@ export function approvalPanel(options: ApprovalOptions): Panel {
       const room = most - below.length;
       const shownTold = told.slice(0, Math.max(room < 2 ? 0 : 1, room - 2));
       const left = room - shownTold.length;
-      hidden = left < 2 ? 'call' : !fits && whole.some((rows) => rows.length > 1) ? 'rule' : null;
+      // It is cut where its beginning tells nothing.
+      const isTight = left < CALL_ROWS && (left < 2 || call(columns, left + 1, theme).length > left);
+      hidden = isTight ? 'call' : !fits && whole.some((rows) => rows.length > 1) ? 'rule' : null;
       return [...(left < 1 ? [] : call(columns, left, theme)), ...shownTold, ...below];
     },
     key({ name, sequence }: Key) {

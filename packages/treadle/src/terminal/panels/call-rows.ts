@@ -54,7 +54,8 @@ function argumentRows(name: string, text: string, columns: number, most: number,
     .flatMap((line) => wrapExactly(line, columns - 2));
   const [first = ''] = names;
   const [only = ''] = lines;
-  return names.length === 1 && lines.length === 1 && first.length + only.length < columns - 2
+  const isOne = names.length === 1 && lines.length === 1 && wrapExactly(`${first} ${only}`, columns).length === 1;
+  return isOne
     ? [`${theme.dim(first)} ${only}`]
     : [...names.map((row) => theme.dim(row)), ...lines.map((row) => `  ${row}`)];
 }

@@ -1,3 +1,4 @@
+import { plainText } from '../../cli/asking/plain-text.ts';
 import { fit, wrap, wrapIndented } from '../screen/text.ts';
 import type { Panel } from './panel.ts';
 
@@ -7,6 +8,10 @@ export interface PickerItem<Value> {
   readonly text: string;
   readonly about?: string;
 }
+
+const ENTER_ANSWERS = 'Enter answers with these words, Down chooses from the list';
+/** Characters of the filter that stand before the caret. */
+const LABEL = 30;
 
 /**
  * A list to choose from: Up and Down, Enter; typing filters. `done` gets null when nothing was chosen.
@@ -23,18 +28,29 @@ export function pickerPanel<Value>(
   const { isNumbered = false, words: valueOf } = how;
   let filter = '';
   let at = Math.max(0, how.at ?? 0);
+  /** Since the filter has changed. */
+  let hasMoved = false;
   const found = (): readonly PickerItem<Value>[] => {
     const words = filter.toLowerCase().split(/\s+/);
     return items.filter(({ text, about = '' }) =>
       words.every((word) => `${text} ${about}`.toLowerCase().includes(word)),
     );
   };
+  /** What was typed is the answer, unless an item was chosen after it, or is called so. */
+  const answer = (): string | null => {
+    const text = filter.trim();
+    const isItem = items.some((item) => item.text.toLowerCase() === text.toLowerCase());
+    return valueOf && text !== '' && !hasMoved && !isItem ? text : null;
+  };
   return {
     get label() {
-      return isNumbered && filter === '' ? '' : `filter: ${filter}`;
+      const [...shown] = filter;
+      const end = shown.length > LABEL ? `…${shown.slice(-LABEL).join('')}` : filter;
+      return isNumbered && filter === '' ? '' : `${valueOf ? 'answer' : 'filter'}: ${end}`;
     },
     rows(columns, most, theme) {
       const rows = found();
+      const isWords = answer() !== null;
       const head = title.split('\n').flatMap((line) => wrap(theme.bold(line), columns));
       const room = Math.max(1, Math.min(12, most - head.length - 1));
       const first = Math.max(0, Math.min(at - Math.floor(room / 2), rows.length - room));
@@ -42,7 +58,7 @@ export function pickerPanel<Value>(
         const { text, about = '' } = item;
         const number = isNumbered ? `${items.indexOf(item) + 1}  ` : '';
         const line = `${number}${text}${about === '' ? '' : theme.dim(`  ${about}`)}`;
-        if (first + index !== at) return [fit(`  ${line}`, columns)];
+        if (isWords || first + index !== at) return [fit(`  ${line}`, columns)];
         // The one that would be chosen is shown whole, where there is room.
         const whole = wrapIndented(theme.accent('❯ '), theme.accent(line), columns);
         return rows.length + whole.length <= room
@@ -50,28 +66,37 @@ export function pickerPanel<Value>(
           : [fit(`${theme.accent('❯ ')}${theme.accent(line)}`, columns)];
       });
       const more = rows.length > room ? ` · ${at + 1} of ${rows.length}` : '';
-      const none = rows.length > 0 ? [] : [valueOf ? '  Enter answers with these words' : '  nothing matches'];
+      const none = rows.length === 0 && !valueOf ? ['  nothing matches'] : [];
       return [
         ...head.slice(-Math.max(1, most - 3)),
         ...shown,
         ...none,
-        theme.dim(fit(`${isNumbered ? 'A digit or Enter' : 'Enter'} chooses, Esc leaves${more}`, columns)),
+        theme.dim(
+          fit(
+            `${isWords ? ENTER_ANSWERS : `${isNumbered ? 'A digit or Enter' : 'Enter'} chooses`}, Esc leaves${more}`,
+            columns,
+          ),
+        ),
       ];
     },
     key({ name, sequence }) {
       const { length } = found();
-      if (name === 'up' || name === 'down') at = length === 0 ? 0 : (at + (name === 'down' ? 1 : length - 1)) % length;
-      else if (name === 'enter') {
-        // What matches nothing is not an answer.
+      const before = filter;
+      const digit = isNumbered && filter === '' && /^[1-9]$/.test(sequence) ? items[Number(sequence) - 1] : undefined;
+      if (name === 'up' || name === 'down') {
+        at = length === 0 ? 0 : (at + (name === 'down' ? 1 : length - 1)) % length;
+        hasMoved = true;
+      } else if (name === 'enter') {
+        const words = answer();
         const chosen = found()[at];
-        if (chosen) done(chosen.value);
-        else if (valueOf && filter.trim() !== '') done(valueOf(filter.trim()));
-      } else if (isNumbered && filter === '' && /^[1-9]$/.test(sequence)) {
-        const chosen = items[Number(sequence) - 1];
-        if (chosen) done(chosen.value);
-      } else if (name === 'backspace') filter = [...filter].slice(0, -1).join('');
-      else if (sequence >= ' ' && !sequence.startsWith('\u007f') && !sequence.startsWith('\u001b')) filter += sequence;
-      if (name !== 'up' && name !== 'down' && name !== 'enter') at = 0;
+        // What matches nothing is not an answer, where words are none.
+        if (words !== null && valueOf) done(valueOf(words));
+        else if (chosen) done(chosen.value);
+      } else if (digit) done(digit.value);
+      else if (name === 'backspace') filter = [...filter].slice(0, -1).join('');
+      else if (sequence >= ' ' && !sequence.startsWith('\u007f') && !sequence.startsWith('\u001b'))
+        filter += plainText(sequence).replaceAll(/\s+/g, ' ');
+      if (filter !== before) [at, hasMoved] = [0, false];
       return true;
     },
     close() {

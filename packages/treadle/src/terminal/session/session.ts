@@ -37,3 +37,13 @@ export const promptOf = (content: readonly UserContent[]): SessionInput => ({
   type: 'prompt',
   messages: [{ content }],
 });
+
+/** Whether an input came into the log. A failure is told to `fail`. */
+export const isPosted = (sending: Promise<void>, fail: (error: unknown) => void): Promise<boolean> =>
+  sending.then(
+    () => true,
+    (error: unknown) => {
+      fail(error);
+      return false;
+    },
+  );

@@ -32,7 +32,7 @@ export interface ActionsParts {
   /** Puts an input into the log. */
   send(input: SessionInput): Promise<void>;
   /** The same; what fails is said. */
-  post(input: SessionInput): Promise<void>;
+  post(input: SessionInput): Promise<unknown>;
   fail(error: unknown): void;
   redraw(): void;
   setHint(text: string | null): void;
@@ -137,9 +137,25 @@ export function createActions(parts: ActionsParts): Actions {
     }
   }
 
-  const saveDraft = (): void => {
-    if (parts.isReady()) host.saveDraft(ui.session.id, input.draft);
-  };
+  /** Where the draft was saved last; empty for the folder. */
+  let savedFor: string | null = null;
+
+  function saveDraft(): void {
+    if (!parts.isReady()) return;
+    const { id } = ui.session;
+    // The session has got its name meanwhile.
+    if (savedFor === '' && id !== '') host.saveDraft('', { text: '', pastes: {} });
+    savedFor = id;
+    host.saveDraft(id, input.draft);
+  }
+
+  /** Messages of the log go back to the draft, as they were typed. */
+  function toDraft(messages: readonly Pick<Queued, 'content'>[]): void {
+    for (const block of messages.flatMap(({ content }) => content)) if (commandIn(block)) shell.keep(block);
+    const texts = [...messages.map(({ content }) => typedText(content)), input.text];
+    ui.setDraft(texts.filter((text) => text !== '').join('\n'));
+    saveDraft();
+  }
 
   /** Messages that wait for the session go back to the draft. False without one. */
   function takeEarly(): boolean {
@@ -155,7 +171,7 @@ export function createActions(parts: ActionsParts): Actions {
     const { sent } = state();
     if (isCutOff() && !isRunning()) {
       cutOff = false;
-      ui.setDraft([...sent.map(({ text }) => text), input.text].filter((text) => text !== '').join('\n'));
+      toDraft(sent);
       void post({ type: 'cancel', reason: 'Taken back by the user.' });
       return;
     }
@@ -266,10 +282,7 @@ export function createActions(parts: ActionsParts): Actions {
       if (!isTakingBack) return;
       isTakingBack = false;
       if (queued.length === 0) return;
-      for (const block of queued.flatMap(({ content }) => content)) if (commandIn(block)) shell.keep(block);
-      const texts = [...queued.map(({ content }) => typedText(content)), input.text];
-      ui.setDraft(texts.filter((text) => text !== '').join('\n'));
-      saveDraft();
+      toDraft(queued);
     },
     first({ name }) {
       switch (name) {

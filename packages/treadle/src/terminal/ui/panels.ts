@@ -44,7 +44,7 @@ export function createPanels(parts: {
   let last: Promise<unknown> = Promise.resolve();
 
   /** It belongs to what the user has just answered: nobody is in the middle of something else. */
-  const goesOn = (): boolean => device.now() - answeredAt < PAUSE_MS;
+  const goesOn = (): boolean => device.now() - answeredAt < PAUSE_MS && keyAt <= answeredAt;
 
   async function pause(): Promise<void> {
     for (let wait = 1; wait > 0; wait = keyAt + (parts.hasDraft() ? DRAFT_PAUSE_MS : PAUSE_MS) - device.now())
@@ -70,7 +70,7 @@ export function createPanels(parts: {
         }
         const panel = panelFor((value) => {
           if (open?.panel !== panel) return;
-          if (value !== null) answeredAt = device.now();
+          if (value !== null && isAsked) answeredAt = device.now();
           open = null;
           changed();
           resolve(value);
@@ -100,7 +100,7 @@ export function createPanels(parts: {
     const quietSince = Math.max(one.since, keyAt);
     keyAt = device.now();
     // A secret goes nowhere else.
-    one.isSettled ||= one.panel.isSecret === true || keyAt - quietSince >= PAUSE_MS;
+    one.isSettled ||= one.panel.isSecret === true || keyAt - (one.isNext ? one.since : quietSince) >= PAUSE_MS;
     return one.isSettled;
   }
 
@@ -126,14 +126,18 @@ export function createPanels(parts: {
       if (name === 'ctrl+z' || name === 'ctrl+o' || (name === 'ctrl+d' && input.text === '')) return 'terminal';
       if (name === 'escape' || name === 'ctrl+c') panel.close();
       else if (!panel.key(key)) {
-        if (name === 'enter') panel.submit?.(input.whole);
+        // An Enter that bounces is no answer.
+        const isBounce = open.isNext && input.text === '' && device.now() - open.since < PAUSE_MS;
+        if (name === 'enter' && !isBounce) panel.submit?.(input.whole);
+        else if (name === 'enter') return 'panel';
         else input.key(key);
       }
       changed();
       return 'panel';
     },
     paste(text) {
-      if (!open || !takes(open)) return 'draft';
+      if (!open) return 'draft';
+      if (!takes(open)) return open.isNext ? 'panel' : 'draft';
       if (open.panel.submit) open.input.paste(text);
       else open.panel.key({ name: '', sequence: text });
       changed();

@@ -4,7 +4,7 @@ import { plainLine } from '../../cli/asking/plain-text.ts';
 import { linePanel } from '../panels/line.ts';
 import type { Panel } from '../panels/panel.ts';
 import { themeNamed } from '../screen/theme.ts';
-import type { TerminalSession } from '../session/session.ts';
+import { isPosted, type TerminalSession } from '../session/session.ts';
 import { blockRows, openToolRows, type RowOptions } from '../view/rows.ts';
 import { offerWords } from '../view/words.ts';
 import { transcriptOf } from './transcript.ts';
@@ -101,7 +101,7 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
     const { run, sent } = view.state;
     if (!isCutOff || isOffered || (run === null && sent.length === 0)) return;
     isOffered = true;
-    print(offerWords(run !== null).replace('Enter', 'An empty line'));
+    print(offerWords(run !== null, 'An empty line'));
   }
 
   /** While something goes on, a line may be typed too; then there is no row for it that the next block would break. */
@@ -116,7 +116,7 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
     update();
   };
   const send = async (said: SessionInput): Promise<void> => (session ?? (await opening)).post(said);
-  const post = (said: SessionInput): Promise<void> => send(said).catch(fail);
+  const post = (said: SessionInput): Promise<boolean> => isPosted(send(said), fail);
 
   function showPanel(next: Panel): void {
     print(next.rows(COLUMNS, MOST, theme).join('\n'));

@@ -15,7 +15,8 @@ export interface QuestionsParts {
   theme(): Theme;
   /** Shows a panel, or none. */
   show(panel: Panel | null): void;
-  post(input: SessionInput): Promise<void>;
+  /** False when it failed, which is said. */
+  post(input: SessionInput): Promise<boolean>;
   page(title: string, rows: (columns: number, theme: Theme) => readonly string[]): void;
   readonly ask: TerminalUi['ask'];
   /** Absent where only lines are typed. */
@@ -82,6 +83,8 @@ export function createQuestions(parts: QuestionsParts): Questions {
   const { host, show, post, changed, pick } = parts;
   let current: string | null = null;
   let stop = Promise.withResolvers<void>();
+  /** The question is answered elsewhere. */
+  let isElsewhere = false;
 
   const reset = (): void => {
     current = null;
@@ -179,14 +182,22 @@ export function createQuestions(parts: QuestionsParts): Questions {
         showAll: (rows) => parts.page('The call', rows),
         answer(answer) {
           show(null);
-          // What fails is said; that somebody else was first, the log says too.
-          void post({ type: 'approval_answer', approvalId, ...answer });
+          void post({ type: 'approval_answer', approvalId, ...answer }).then((isPosted) => {
+            if (isPosted || current !== approvalId) return;
+            // It is asked again, unless the log says that somebody else was first.
+            reset();
+            changed();
+          });
         },
       }),
     );
   }
 
   async function clientTools(state: ViewState, key: string): Promise<void> {
+    if (host.onSilence !== undefined) {
+      parts.print('The terminal that drives the session answers this question.');
+      return;
+    }
     // Loaded on use: the input line is there before the rest is.
     const { answersFor } = await import('../../cli/asking/ask-user.ts');
     const results = await answersFor(state.paused ?? [], asking());
@@ -195,7 +206,7 @@ export function createQuestions(parts: QuestionsParts): Questions {
 
   return {
     get isOpen() {
-      return current !== null;
+      return current !== null && !isElsewhere;
     },
     update(state) {
       const { question, paused } = state;
@@ -205,6 +216,7 @@ export function createQuestions(parts: QuestionsParts): Questions {
       if (key === current) return;
       reset();
       current = key;
+      isElsewhere = waits && host.onSilence !== undefined;
       if (question) void approval(question);
       else if (waits && key !== null) void clientTools(state, key);
     },

@@ -18,7 +18,8 @@ export interface Speech {
 
 /** Whose business a line is: a command of ours, the end, a command of the shell's, or the model's. */
 export function kindOf(text: string): 'command' | 'leave' | 'shell' | 'message' {
-  if (/^\s*\/[\w:-]+(?:\s|$)/.test(text)) return 'command';
+  // With a key behind it, it must never be a message.
+  if (/^(?:\s*\/lo\w*|\/[\w:-]+)(?:\s|$)/i.test(text)) return 'command';
   // As in a shell.
   if (/^(?:exit|quit)\s*$/.test(text)) return 'leave';
   return text.startsWith('!') ? 'shell' : 'message';

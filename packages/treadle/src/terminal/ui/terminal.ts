@@ -9,7 +9,7 @@ import { createPager, type Pager } from '../panels/pager.ts';
 import type { Key, Panel } from '../panels/panel.ts';
 import { createScreen } from '../screen/screen.ts';
 import type { Theme } from '../screen/theme.ts';
-import type { TerminalSession } from '../session/session.ts';
+import { isPosted, type TerminalSession } from '../session/session.ts';
 import type { Block } from '../view/blocks.ts';
 import type { RowOptions } from '../view/rows.ts';
 import { createView, type View } from '../view/view.ts';
@@ -126,7 +126,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     print({ type: 'notice', text: error instanceof Error ? error.message : String(error), tone: 'bad' });
 
   const send = async (said: SessionInput): Promise<void> => (session ?? (await opening)).post(said);
-  const post = (said: SessionInput): Promise<void> => send(said).catch(fail);
+  const post = (said: SessionInput): Promise<boolean> => isPosted(send(said), fail);
 
   const panels = createPanels({ device, hasDraft: () => input.text !== '', changed: () => schedule() });
   const { ask, pick } = panels;
@@ -288,11 +288,10 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
       return;
     }
     hint = null;
-    const isLine = panels.open?.panel.submit !== undefined;
     const whose = panels.key(key);
     if (whose === 'panel') {
       // A line that somebody types may be taken away by an answer elsewhere, and a menu come in its place.
-      gate.typed(isLine && panels.open !== null);
+      gate.typed(panels.open !== null);
       return;
     }
     if (panels.open) {

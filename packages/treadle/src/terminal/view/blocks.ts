@@ -64,6 +64,7 @@ export interface Queued {
 export interface SentPrompt {
   readonly at: number;
   readonly text: string;
+  readonly content: readonly UserContent[];
 }
 
 /** A task in the background. */

@@ -23,8 +23,8 @@ export function diffRows(diff: string, columns: number, theme: Theme, options: D
   const rows: { readonly row: string; readonly index: number }[] = [];
   for (const [index, line] of kept.entries()) {
     if (rows.length > most) break;
-    // What has no room takes no time.
-    const text = line.slice(0, most * columns);
+    // The rest has no room, and takes no time: at most two units make a column.
+    const text = line.slice(0, 2 * most * columns + 2);
     const broken = isExact ? wrapExactly(exactText(text), columns) : wrap(plainText(text), columns);
     rows.push(...broken.map((row) => ({ row: painted(row, line, theme), index })));
   }

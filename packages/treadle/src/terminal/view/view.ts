@@ -158,8 +158,10 @@ export function createView({
     const by = 'by' in input && input.by !== undefined && input.by !== '' && input.by !== self ? input.by : null;
     if (by !== null) speakers.set(number, by);
     if (by !== null && input.type === 'cancel') notice(`— interrupted by ${plainLine(by, 80)} —`);
-    if (input.type === 'prompt')
-      sent.set(number, { at: received, text: shortText(input.messages.flatMap(({ content }) => content)) });
+    if (input.type === 'prompt') {
+      const content = input.messages.flatMap((message) => message.content);
+      sent.set(number, { at: received, text: shortText(content), content });
+    }
     if (input.type === 'steering' || input.type === 'follow_up') {
       const { content } = input.message;
       queued.set(number, { seq: number, kind: input.type, text: shortText(content), content });
@@ -367,7 +369,6 @@ export function createView({
     },
     get state(): ViewState {
       const question = [...questions.values()].find(({ approvalId }) => !given.has(approvalId)) ?? null;
-      const waiting = [...queued.values()];
       const { open, all } = cells;
       return {
         run,
@@ -377,7 +378,7 @@ export function createView({
         reply,
         todo,
         plan,
-        queued: waiting,
+        queued: [...queued.values()],
         sent: [...sent.values()],
         tasks,
         status,

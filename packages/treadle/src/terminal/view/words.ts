@@ -75,10 +75,10 @@ export function answerWords(
 }
 
 /** How a session goes on that nobody drives. @param isRun a run is open; else a prompt waits */
-export const offerWords = (isRun: boolean): string =>
+export const offerWords = (isRun: boolean, key = 'Enter'): string =>
   isRun
-    ? 'The run broke off. Enter goes on with it; a message begins another one.'
-    : 'Nobody has answered this message. Enter gets its answer, Esc takes it back.';
+    ? `The run broke off. ${key} goes on with it; a message begins another one.`
+    : `Nobody has answered this message. ${key} gets its answer${key === 'Enter' ? ', Esc takes it back' : ''}.`;
 
 export function failedWords({ error, retry }: EventOf<'attempt_failed'>): string {
   return `The model's call failed and is tried again in ${duration(retry?.delayMs ?? 0)}: ${plainLine(error.message, 300)}`;
