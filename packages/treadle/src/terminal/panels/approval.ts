@@ -113,7 +113,8 @@ export function approvalPanel(options: ApprovalOptions): Panel {
       if (name === 'ctrl+f') {
         hasLooked = true;
         hint = '';
-        const said = [question.question, ...(about === null ? [] : [about]), ...choices];
+        const menu = choices.map((text, index) => `${index + 1}  ${text}`);
+        const said = [question.question, ...(about === null ? [] : [about]), ...menu];
         options.showAll((columns, theme) => [
           ...call(columns, Infinity, theme),
           '',
