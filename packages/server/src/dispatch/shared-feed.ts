@@ -120,7 +120,7 @@ export function sharedFeed({ live, bus, clock }: SharedFeedOptions): SharedFeed 
     if (!one) {
       const readers = new Map<string, Reader>();
       const stop = live.subscribe(sessionId, (event) => {
-        // Whoever reads has the log.
+        // Readers have the log.
         if (isDurable(event)) return;
         for (const reader of readers.values()) addTo(reader.waiting, event);
         if (readers.size > 0) sendSoon();

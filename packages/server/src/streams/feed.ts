@@ -82,7 +82,7 @@ function openFeed(sessionId: string, options: FeedOptions, closed: () => void): 
   function offer(event: DurableEvent): void {
     if (event.seq !== told + 1) return;
     told = event.seq;
-    // What has ended shows nothing more.
+    // A call, a task or a run that has ended shows nothing more.
     if (event.type === 'run_ended') held.clear();
     if (event.type === 'tool_ended' || event.type === 'tool_call_rejected') forget(event.callId);
     if (event.type === 'task_updated' && event.status !== 'running') forget(event.taskId);
@@ -102,8 +102,8 @@ function openFeed(sessionId: string, options: FeedOptions, closed: () => void): 
       return;
     }
     if (followers.length === 0) return;
-    // Told out of its place it would be wrong. What it says of a message comes with the next look at that. What it shows else
-    // comes once the log has come so far.
+    // Out of its place it would be wrong. The next look at the message has its text; the newest of the rest follows once the
+    // log has come so far.
     if (event.afterSeq > told || reading) {
       skipped = true;
       if (event.type in LATEST) held.set(keyOf(event), event);

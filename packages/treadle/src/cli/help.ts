@@ -254,8 +254,8 @@ Usage:
 Options of attach:
 ${optionLines(ATTACH_OPTIONS)}
 
-  Either terminal may answer: the first answer counts, and both are told who gave it. Ctrl-D leaves,
-  and the session goes on.
+  Either terminal may allow or refuse a call: the first answer counts, and both
+  are told who gave it. Ctrl-D leaves, and the session goes on.
 `;
 
 const LOGIN_HELP = `treadle login: the key of a model's provider, kept for you

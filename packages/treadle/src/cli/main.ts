@@ -62,7 +62,8 @@ function lateAfterSignal(io: CliIo, { first }: Interruptions): Promise<void> {
 function asPrompt(argv: readonly string[]): string {
   const option = argv.findIndex((word) => word.startsWith('-'));
   const words = option === -1 ? argv : argv.slice(0, option);
-  return [`"${words.join(' ')}"`, ...argv.slice(words.length)].join(' ');
+  const options = argv.slice(words.length).map((word) => (/\s/.test(word) ? `"${word}"` : word));
+  return [`"${words.join(' ')}"`, ...options].join(' ');
 }
 
 async function dispatch(argv: readonly string[], context: CommandContext): Promise<number> {

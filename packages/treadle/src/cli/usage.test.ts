@@ -21,7 +21,10 @@ describe('arguments that can’t be used', () => {
     [['sesions', 'list'], "Unknown command 'sesions'. Did you mean 'sessions'?"],
     [['rnu', 'Go.'], "Did you mean 'run'?"],
     [['frobnicate'], 'If it is a prompt, write: treadle run "frobnicate"'],
-    [['fix', 'it', '-m', 'demo'], 'If it is a prompt, write: treadle run "fix it" -m demo'],
+    [
+      ['fix', 'it', '-m', 'demo', '--title', 'a b'],
+      'If it is a prompt, write: treadle run "fix it" -m demo --title "a b"',
+    ],
     [['sessions'], 'sessions list, sessions show'],
     [['sessions', 'lsit'], "Did you mean 'sessions list'?"],
     [['sessions', 'show'], 'needs the id'],

@@ -65,7 +65,7 @@ describe('treadle at a terminal', () => {
     expect(asked).toContain('+hello');
     await new Promise((resolve) => setTimeout(resolve, 400));
     terminal.type('x');
-    await terminal.shows('What you type goes to your draft.');
+    await terminal.shows('Keys go to your draft.');
     terminal.type('\u007f');
     await new Promise((resolve) => setTimeout(resolve, 400));
     terminal.type('4');

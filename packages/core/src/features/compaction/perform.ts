@@ -36,7 +36,7 @@ async function compactAndRecord(context: PerformContext, step: CompactStep): Pro
   const spending: Spending = { usage: null, cost: 0, isOver: false, last: null };
   await context.services.tellMemory(context, 'beforeCompaction');
   const compacting = compactView(inputOf(context, step, spending));
-  // A phase may be anybody's, and must not hold up whoever interrupts.
+  // A phase may be anybody's, and must not hold up an interruption.
   const made = await untilInterrupted(interrupt, compacting, null);
   spending.isOver = true;
   const interrupted = interrupt.fired() !== null;

@@ -68,7 +68,7 @@ export function refusal(
 function deniedWords({ name }: CallState, { by, reason }: PermissionDecision): string {
   const isOwnWords = by.type === 'person' || by.type === 'callback';
   const said = isOwnWords && /[.!?…]\s*$/.test(reason) ? reason : `${reason}.`;
-  // What a person wants instead may well be another way.
+  // A person may want another way instead.
   const then =
     by.type === 'person'
       ? 'Do as they say, or go on without it.'

@@ -97,7 +97,7 @@ export async function attachedScreen(
   process.on('uncaughtException', crashed);
   interruptions.onAsked(() => terminal.interrupt?.() ?? false);
   interruptions.onFirst((signal) => terminal.leave(SIGNAL_EXIT[signal]));
-  note(`Attached to ${session.id}. What you type goes to the model; Ctrl+D leaves.`);
+  note(`Attached to ${session.id}. Your messages go to its model; Ctrl+D leaves.`);
   try {
     const code = await terminal.left;
     await store.settled();

@@ -85,7 +85,7 @@ export async function interactiveCommand(context: CommandContext, request: RunRe
   process.on('unhandledRejection', crashed);
   interruptions.onAsked(() => terminal.interrupt?.() ?? false);
   interruptions.onFirst((signal) => terminal.leave(SIGNAL_EXIT[signal]));
-  // What was typed ahead is read before the rest is loaded.
+  // Typed-ahead keys are read before the rest is loaded.
   await turnOfLoop();
   // Loaded on use: the input line is there before the rest is.
   import('./prepare.ts')

@@ -9,7 +9,7 @@ import type { CliIo } from '../io.ts';
 /** Milliseconds that the system has to stop the process in. */
 const STOPPING_MS = 500;
 
-/** What waits to be read is read meanwhile. */
+/** Lets pending input be read. */
 export const turnOfLoop = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 
 /** This process's terminal; null where there is none to draw on. */

@@ -28,8 +28,8 @@ export interface LocalSessionOptions {
 }
 
 /**
- * A session that this process drives, or is about to. What other processes write, and the text that they stream, is among its
- * events.
+ * A session that this process drives, or is about to. Its events include those that other processes write, and the text that
+ * they stream.
  */
 export function localSession(session: Session, { journal, live, seq, fail }: LocalSessionOptions): TerminalSession {
   const first = Math.max(1, seq - SHOWN + 1);
@@ -55,7 +55,7 @@ export function localSession(session: Session, { journal, live, seq, fail }: Loc
   async function* events(): AsyncGenerator<TreadleEvent> {
     const { followSession } = await import('@treadle/server/live');
     for await (const event of followSession({ sessionId: session.id, journal, live, from: first, signal })) {
-      // What was in the log when it was opened waits for the user here.
+      // Earlier input waits for the user here.
       const isNew = isDurable(event) && event.seq > seq;
       if (isNew && event.type === 'input_received' && ACTED_ON.has(event.input.type)) goOnSoon();
       yield event;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, it } from 'vitest';
 
 import { forbidden } from '../../test-support/emulator.ts';
-import { choose, STATUS, terminalWorld, times } from '../../test-support/terminal-world.ts';
+import { choose, STATUS, terminalWorld, times, type TerminalWorld } from '../../test-support/terminal-world.ts';
 
 const UP = '\u001b[A';
 const DOWN = '\u001b[B';
@@ -14,6 +14,17 @@ const long = (words: string) => ({
   text: `${words} ${'The tide comes in and goes out again. '.repeat(60)}`,
   usage: null,
 });
+
+/** A model that asks for a database, in a reply that is held in its middle. */
+function askingWorld(until: Promise<void>): Promise<TerminalWorld> {
+  const options = ['SQLite', 'Postgres'].map((label) => ({ label, description: `It is ${label}.` }));
+  const questions = [{ question: 'Which database?', header: 'Database', options }];
+  const asks = { name: 'ask_user', arguments: { questions } };
+  return terminalWorld([
+    { text: 'A moment.', chunkSize: 3, waitAfter: { deltas: 2, until }, toolCalls: [asks] },
+    'Done.',
+  ]);
+}
 
 describe.concurrent('commands and questions', () => {
   it('makes a short conversation smaller when it is told what matters, and goes on', async ({ expect }) => {
@@ -74,21 +85,15 @@ describe.concurrent('commands and questions', () => {
   });
 
   it('keeps what is typed when a question comes, and takes no key of it for an answer', async ({ expect }) => {
-    const options = ['SQLite', 'Postgres'].map((label) => ({ label, description: `It is ${label}.` }));
-    const questions = [{ question: 'Which database?', header: 'Database', options }];
     const held = Promise.withResolvers<void>();
-    const asks = { name: 'ask_user', arguments: { questions } };
-    await using world = await terminalWorld([
-      { text: 'A moment.', chunkSize: 3, waitAfter: { deltas: 2, until: held.promise }, toolCalls: [asks] },
-      'Done.',
-    ]);
+    await using world = await askingWorld(held.promise);
     const terminal = world.open();
     await terminal.shows(STATUS);
     terminal.type('Set it up\r');
     await terminal.shows('A mome');
     terminal.type('I am in');
     held.resolve();
-    // Whoever has paused goes on as the list appears: its keys are of the sentence, and Enter among them answers nothing.
+    // The user goes on typing as the list appears: these keys belong to the sentence, and its Enter answers nothing.
     await terminal.shows('❯ 1  SQLite');
     terminal.type(' the middle of a sentence\r');
     await terminal.shows('This goes to your draft.');
@@ -103,14 +108,8 @@ describe.concurrent('commands and questions', () => {
   });
 
   it('shows a list of the user’s to its end before the model’s question', async ({ expect }) => {
-    const options = ['SQLite', 'Postgres'].map((label) => ({ label, description: `It is ${label}.` }));
-    const questions = [{ question: 'Which database?', header: 'Database', options }];
     const held = Promise.withResolvers<void>();
-    const asks = { name: 'ask_user', arguments: { questions } };
-    await using world = await terminalWorld([
-      { text: 'A moment.', chunkSize: 3, waitAfter: { deltas: 2, until: held.promise }, toolCalls: [asks] },
-      'Done.',
-    ]);
+    await using world = await askingWorld(held.promise);
     const terminal = world.open();
     await terminal.shows(STATUS);
     terminal.type('Set it up\r');
@@ -140,7 +139,7 @@ describe.concurrent('commands and questions', () => {
     terminal.type('\u0007\u0018\u0016');
     terminal.type('\r');
     await terminal.shows('Kept, for the next start.');
-    // Whatever is written so may be a key, and is kept nowhere.
+    // Such a line may hold a key, and is kept nowhere.
     terminal.type(' /Login openai sk-777777\r');
     await terminal.shows('There is no command /Login.');
     // Undo and the text that was cut last.
@@ -290,7 +289,7 @@ describe.concurrent('commands and questions', () => {
     await using world = await terminalWorld(['Read.']);
     const terminal = world.open();
     await terminal.shows(STATUS);
-    // What is typed before the keys are read is a line of the shell's.
+    // Keys that come earlier belong to a line of the shell's.
     terminal.type('o');
     await terminal.shows(/^> o$/m);
     terminal.type('ne\ntwo\\\rthree');
@@ -362,7 +361,7 @@ describe.concurrent('commands and questions', () => {
     await terminal.shows(/anthropic\/x · default/);
     terminal.type('Go\r');
     await choose(terminal, '4');
-    // What the reason is about stays on the screen.
+    // The call stays on the screen while its reason is typed.
     expect(await terminal.shows('No, because:')).toMatch(/Write a file · a\.md\n[^]* {2}\+hello[^]*Why not\?/);
     terminal.type('not there\r');
     await terminal.shows(/refused[^]*by you: not there/);

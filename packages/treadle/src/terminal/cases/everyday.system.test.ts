@@ -2,13 +2,28 @@ import { existsSync } from 'node:fs';
 import { describe, it } from 'vitest';
 
 import { forbidden } from '../../test-support/emulator.ts';
-import { choose, STATUS, terminalWorld, times } from '../../test-support/terminal-world.ts';
+import type { TerminalProcess } from '../../test-support/terminal-process.ts';
+import { choose, STATUS, terminalWorld, times, type TerminalWorld } from '../../test-support/terminal-world.ts';
 
 const ESC = '\u001b';
 const SHIFT_TAB = '\u001b[Z';
 const UP = '\u001b[A';
 const held = (text: string, until: Promise<void>) => ({ text, chunkSize: 3, waitAfter: { deltas: 2, until } });
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** A terminal attached to a session that was answered once, and whose own terminal was left. */
+async function leftBehind(world: TerminalWorld): Promise<TerminalProcess> {
+  const terminal = world.open();
+  await terminal.shows(STATUS);
+  terminal.type('First\r');
+  await terminal.shows(/1 turn · /);
+  const id = (await world.log()).find((event) => event.type === 'session_created')?.sessionId ?? '';
+  const attached = world.open(['attach', id]);
+  await attached.shows('One.');
+  terminal.type('\u0004');
+  await terminal.ended;
+  return attached;
+}
 
 describe.concurrent('what goes wrong, or takes its time', () => {
   it('begins another run with a message after a crash, and counts no time until then', async ({ expect }) => {
@@ -31,15 +46,7 @@ describe.concurrent('what goes wrong, or takes its time', () => {
 
   it('says in an attached terminal that nobody answers, and shows what waits', async ({ expect }) => {
     await using world = await terminalWorld(['One.', 'To the one who waited.', 'Two.']);
-    const terminal = world.open();
-    await terminal.shows(STATUS);
-    terminal.type('First\r');
-    await terminal.shows(/1 turn · /);
-    const id = (await world.log()).find((event) => event.type === 'session_created')?.sessionId ?? '';
-    const attached = world.open(['attach', id]);
-    await attached.shows('One.');
-    terminal.type('\u0004');
-    await terminal.ended;
+    const attached = await leftBehind(world);
     attached.type('Is anybody there?\r');
     await attached.shows('→ sent: Is anybody there?');
     await attached.shows(
@@ -55,15 +62,7 @@ describe.concurrent('what goes wrong, or takes its time', () => {
 
   it('takes a message back that nobody has answered', async ({ expect }) => {
     await using world = await terminalWorld(['One.', 'Two.']);
-    const terminal = world.open();
-    await terminal.shows(STATUS);
-    terminal.type('First\r');
-    await terminal.shows(/1 turn · /);
-    const id = (await world.log()).find((event) => event.type === 'session_created')?.sessionId ?? '';
-    const attached = world.open(['attach', id]);
-    await attached.shows('One.');
-    terminal.type('\u0004');
-    await terminal.ended;
+    const attached = await leftBehind(world);
     attached.type('Delete the branch\r');
     await attached.shows('→ sent: Delete the branch');
     const again = world.open(['-c']);

@@ -75,11 +75,9 @@ describe.concurrent('kill -9', () => {
     await killAt(terminal, 100 + moment(round, 300));
     const again = world.open(['-c']);
     const asked = await again.shows(/no, and say why[^]*> a draft/);
-    // What is said while the draft is typed is of this terminal alone.
+    // The hint about the draft belongs to this terminal alone.
     const menu = (text: string): string =>
-      text
-        .slice(text.indexOf('Write a file'), text.indexOf('> a draft'))
-        .replace(/^What you type goes to your draft.*\n/m, '');
+      text.slice(text.indexOf('Write a file'), text.indexOf('> a draft')).replace(/^Keys go to your draft.*\n/m, '');
     expect(menu(asked)).toBe(menu(before));
     await choose(again, '1');
     const shown = await again.shows(/It goes on\.[^]* turns? · /);

@@ -198,7 +198,7 @@ describe.concurrent('tools', () => {
     expect([colourOf('-line 6'), colourOf('+row six')]).toEqual([1, 2]);
     await new Promise((resolve) => setTimeout(resolve, 400));
     terminal.type('x');
-    expect(times(await terminal.shows('What you type goes to your draft.'), 'no, and say why')).toBe(1);
+    expect(times(await terminal.shows('Keys go to your draft.'), 'no, and say why')).toBe(1);
     // A letter begins a draft, and a digit after it is of it, too.
     terminal.type('4');
     await terminal.shows(/^> x4$/m);

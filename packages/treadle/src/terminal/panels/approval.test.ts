@@ -114,14 +114,6 @@ describe('the call', () => {
     const menu = menuOf({ toolName: 'evil__run', label: `Read a file ${'x'.repeat(2000)}` });
     expect(menu.rows(100, 20).split('\n')[0]).toMatch(/^Read a file x+… \(evil__run\)$/);
   });
-
-  it('is drawn in the same time, however long it is', () => {
-    const menu = menuOf({ args: { command: 'é'.repeat(2_000_000) } });
-    const before = performance.now();
-    for (let count = 0; count < 20; count += 1) menu.rows(79, 20);
-    // A whole one takes longer than a second each time.
-    expect(performance.now() - before).toBeLessThan(3000);
-  });
 });
 
 describe('the answers', () => {

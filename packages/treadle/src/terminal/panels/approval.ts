@@ -55,7 +55,7 @@ export function approvalPanel(options: ApprovalOptions): Panel {
   let selected = -1;
   let hint = '';
 
-  /** What of the menu is not on the screen: it is looked at before anything is allowed. */
+  /** The part of the menu that is not on the screen. Only Ctrl+F lets it be allowed. */
   let hidden: 'call' | 'rule' | null = null;
   let hasLooked = false;
 

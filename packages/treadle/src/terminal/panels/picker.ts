@@ -36,7 +36,7 @@ export function pickerPanel<Value>(
       words.every((word) => `${text} ${about}`.toLowerCase().includes(word)),
     );
   };
-  /** What was typed is the answer, unless an item was chosen after it, or is called so. */
+  /** The typed words are the answer, unless an item was chosen after them, or has them for a name. */
   const answer = (): string | null => {
     const text = filter.trim();
     const isItem = items.some((item) => item.text.toLowerCase() === text.toLowerCase());
@@ -89,7 +89,7 @@ export function pickerPanel<Value>(
       } else if (name === 'enter') {
         const words = answer();
         const chosen = found()[at];
-        // What matches nothing is not an answer, where words are none.
+        // Where words are no answer, text that matches nothing chooses nothing.
         if (words !== null && valueOf) done(valueOf(words));
         else if (chosen) done(chosen.value);
       } else if (digit) done(digit.value);

@@ -160,7 +160,7 @@ export function openPlain(device: PlainDevice, host: TerminalHost, opening: Prom
     },
     mayAnswer: () => device.now() >= staleUntil,
     show(next) {
-      // What is piped in is not typed for something else.
+      // A piped line is not meant for something else.
       if (device.echoes && !isAnswering) staleUntil = device.now() + SEEN_MS;
       questionPanel = next;
       if (next) showPanel(next);

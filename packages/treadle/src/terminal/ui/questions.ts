@@ -162,7 +162,9 @@ export function createQuestions(parts: QuestionsParts): Questions {
         await post({ type: 'approval_answer', approvalId, decision: said.decision, ...said.said });
       return;
     }
-    const [diff, about] = await Promise.all([host.preview(question), host.about(question)]);
+    const diff = await host.preview(question);
+    // A change that can be shown has no problem: its file is read once.
+    const about = diff === null ? await host.about(question) : null;
     if (current !== approvalId) return;
     show(
       approvalPanel({

@@ -128,7 +128,7 @@ export function createSpeech({
     return isStill;
   }
 
-  /** What commands have put out stands behind the message: the first text is what the session is called. */
+  /** The output of commands stands behind the message: the first text names the session. */
   async function message(text: string, kind: SaidAs): Promise<void> {
     if (!(await isWanted(text))) return;
     if (shell.running) notice('Your command still runs: a later message tells its output.');

@@ -26,7 +26,7 @@ import { beginning, createScroll } from './scroll.ts';
 import { createShell } from './shell.ts';
 import { watchCompaction } from './speech.ts';
 
-const ASIDE = 'What you type goes to your draft. Ctrl+C puts it aside; then answer.';
+const ASIDE = 'Keys go to your draft. Ctrl+C puts it aside; then answer.';
 
 /** An interactive session in a terminal. */
 export interface Terminal {
@@ -313,7 +313,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
     changedDraft();
   }
 
-  /** What was being typed when a question came stays in the draft. */
+  /** A draft stays as it is when a question comes. */
   function drafting(key: Key): void {
     hint = 'This goes to your draft. Pause for a moment, then answer.';
     if (key.name === 'enter' || key.name === 'escape' || key.name === 'tab' || key.name === 'ctrl+c') return;
@@ -374,7 +374,7 @@ export function openTerminal(device: TerminalDevice, host: TerminalHost, opening
   function leave(code: number): void {
     if (isOver) return;
     actions.takeEarly();
-    // What has come of a reply stays on the screen.
+    // The text of an open reply stays on the screen.
     for (const piece of view.state.reply?.open() ?? []) scroll.add({ type: 'markdown', piece, isFirst: false });
     draw();
     isOver = true;

@@ -302,7 +302,7 @@ export function createView({
         if (run === null) status = null;
         return;
       case 'compaction_failed':
-        // Whoever asked for it is told.
+        // The terminal that asked for it prints the error.
         if (event.inputSeq === undefined) notice(event.message, 'warn');
         if (run === null) status = null;
         return;
